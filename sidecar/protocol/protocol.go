@@ -1,0 +1,170 @@
+// Package protocol declares, once, what clients and sidecars say to each other: requests, results,
+// findings and errors. It imports only the standard library, so that every edge (terminal, MCP, editors)
+// can use it, and other languages' types can be generated from it.
+package protocol
+
+import "time"
+
+// RunParams asks for one execution of code, or of a command, in the workspace's sandbox.
+// Exactly one of Code (with Language) and Command is set.
+type RunParams struct {
+	// Language names the language of Code, by its name or an alias ("python", "py", "node", …).
+	Language string `json:"language,omitempty"`
+	// Code is the program's text.
+	Code string `json:"code,omitempty"`
+	// Command is a program and its arguments, found through the sandbox's PATH.
+	Command []string `json:"command,omitempty"`
+	// Args are further arguments of the program that Code is.
+	Args []string `json:"args,omitempty"`
+	// Stdin is what the program reads on standard input; nil is an empty input.
+	Stdin []byte `json:"stdin,omitempty"`
+	// Env adds variables to the clean set. Values never appear in an argument list.
+	Env map[string]string `json:"env,omitempty"`
+	// Cwd is the working folder: absolute, or relative to the workspace's root; it must be inside it.
+	Cwd string `json:"cwd,omitempty"`
+	// Timeout is how long the run may last; 0 is the configured default. It may not exceed the configured maximum.
+	Timeout time.Duration `json:"timeout,omitempty"`
+	// Client says who asks, for people to read ("terminal", "claude-code 2.1").
+	Client string `json:"client,omitempty"`
+}
+
+// Stream is one of a program's two outputs.
+type Stream string
+
+// The streams of a run.
+const (
+	Stdout Stream = "stdout"
+	Stderr Stream = "stderr"
+)
+
+// Output is what one stream of a run printed.
+type Output struct {
+	// Text is the whole of it when it is short, else its head, a line that says how much is left out, and its
+	// tail. Bytes that are no UTF-8 are replaced by U+FFFD.
+	Text string `json:"text"`
+	// Bytes is how many bytes the program wrote in all.
+	Bytes int64 `json:"bytes"`
+	// Truncated says that Text is not the whole.
+	Truncated bool `json:"truncated,omitempty"`
+	// File holds the whole, raw, when Truncated; it stays until it is pruned. Absolute.
+	File string `json:"file,omitempty"`
+}
+
+// RunResult is how a run ended.
+type RunResult struct {
+	ID string `json:"id"`
+	// ExitCode is the program's own; 128+n when signal n ended it; -1 when it never started.
+	ExitCode int `json:"exitCode"`
+	// Signal is the name of the signal that ended the program ("SIGSEGV"), if one did.
+	Signal string `json:"signal,omitempty"`
+	// Limit names the limit that ended the run ("time", "memory", "output", "processes"), if one did.
+	Limit  string `json:"limit,omitempty"`
+	Cancelled bool `json:"cancelled,omitempty"`
+	Stdout Output `json:"stdout"`
+	Stderr Output `json:"stderr"`
+	// Duration is from the request to the program's end.
+	Duration time.Duration `json:"duration"`
+	// MaxRSS is the largest resident memory of a single process of the run, in bytes.
+	MaxRSS int64 `json:"maxRSS,omitempty"`
+	// Workspace is the root the run had; WorkspaceSource says where it came from ("roots", "--workspace", …).
+	Workspace       string `json:"workspace"`
+	WorkspaceSource string `json:"workspaceSource,omitempty"`
+	Environment     string `json:"environment"`
+	// Interpreter is the program that ran the code, as the sandbox sees it.
+	Interpreter string `json:"interpreter,omitempty"`
+	// Findings are what the guard and the audit noticed while and after the run.
+	Findings []Finding `json:"findings,omitempty"`
+	// AuditPending says that the audit of a large tree goes on; its findings come with a later result.
+	AuditPending bool `json:"auditPending,omitempty"`
+	// Notes are sentences for whoever asked: what was denied, why, and what to do.
+	Notes []string `json:"notes,omitempty"`
+	// Gaps are the promises that this machine's sandbox could not keep, in words.
+	Gaps []string `json:"gaps,omitempty"`
+}
+
+// Action is what was done about a finding.
+type Action string
+
+// What can be done about a finding.
+const (
+	// Disarmed: moved aside, so that host programs no longer obey it.
+	Disarmed Action = "disarmed"
+	// Noticed: left as it is; a person should know.
+	Noticed Action = "noticed"
+	// Failed: should have been disarmed and could not be; Error says why.
+	Failed Action = "failed"
+)
+
+// Finding is something that a run made or changed and that a host program would later execute or obey.
+type Finding struct {
+	// Path is absolute.
+	Path string `json:"path"`
+	// Reason says which host program would obey it and how.
+	Reason string `json:"reason"`
+	Action Action `json:"action"`
+	// MovedTo is where a disarmed file is now; absolute.
+	MovedTo string `json:"movedTo,omitempty"`
+	Error   string `json:"error,omitempty"`
+}
+
+// ErrorKind is one of the few, stable kinds of error.
+type ErrorKind string
+
+// The kinds of error. Each has one exit status (ExitStatus).
+const (
+	BadRequest         ErrorKind = "bad_request"
+	UnknownEnvironment ErrorKind = "unknown_environment"
+	BuildFailed        ErrorKind = "build_failed"
+	Denied             ErrorKind = "denied_by_policy"
+	BackendMissing     ErrorKind = "backend_missing"
+	TimedOut           ErrorKind = "timed_out"
+	OutOfMemory        ErrorKind = "out_of_memory"
+	Cancelled          ErrorKind = "cancelled"
+	Gone               ErrorKind = "sidecar_gone"
+	Internal           ErrorKind = "internal"
+)
+
+// Error says what was asked, what stands against it, and, in Hint, what to do.
+type Error struct {
+	Kind    ErrorKind `json:"kind"`
+	Message string    `json:"message"`
+	Hint    string    `json:"hint,omitempty"`
+	Err     error     `json:"-"`
+}
+
+// Error is the message, and the hint on a line of its own.
+func (e *Error) Error() string {
+	if e.Hint == "" {
+		return e.Message
+	}
+	return e.Message + "\n" + e.Hint
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// ExitStatus is the terminal's exit status for an error of this kind. A program's own status passes through,
+// so these are chosen where few programs end: 64 to 78 follow sysexits(3), 124 follows timeout(1).
+func (k ErrorKind) ExitStatus() int {
+	switch k {
+	case BadRequest:
+		return 64
+	case UnknownEnvironment:
+		return 69
+	case BuildFailed:
+		return 70
+	case Denied:
+		return 77
+	case BackendMissing:
+		return 72
+	case TimedOut:
+		return 124
+	case OutOfMemory:
+		return 137
+	case Cancelled:
+		return 130
+	case Gone:
+		return 75
+	}
+	return 70
+}
