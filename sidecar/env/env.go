@@ -3,8 +3,13 @@
 //
 //	lang, err := env.Lookup("py")        // python
 //	e := host.Find(host.This(workspace)) // the interpreters of this machine
-//	cmd, err := e.Command(lang)          // how to run a file of that language
+//	interp, err := e.Interpreter(lang)   // the program that runs it here
+//	argv, vars, links := env.Invocation(interp, file, cwd, root, nil)
+//
+// It starts nothing and enforces nothing: what an environment names is what the sandbox mounts, read-only.
 package env
+
+import "fmt"
 
 // Mount is a file or folder of the host that an environment needs, read-only, at its own path.
 type Mount struct {
@@ -51,4 +56,68 @@ type Environment struct {
 	Mounts []Mount
 	// Env are variables for every run, NAME=VALUE.
 	Env []string
+}
+
+// Interpreter is the program that runs lang here; the error is a *MissingError with the hint.
+func (e Environment) Interpreter(lang Language) (Interpreter, error) {
+	if found, ok := e.Interpreters[lang.Name]; ok {
+		return found, nil
+	}
+	missing := &MissingError{Environment: e.ID, Language: lang.Name}
+	for _, l := range Languages {
+		if _, ok := e.Interpreters[l.Name]; ok {
+			missing.Have = append(missing.Have, l.Name)
+		}
+	}
+	for _, m := range e.Missing {
+		if m.Language.Name == lang.Name {
+			missing.Hint = m.Hint
+		}
+	}
+	return Interpreter{}, missing
+}
+
+// MissingError says that an environment cannot run a known language.
+type MissingError struct {
+	Environment string
+	Language    string
+	// Have are the languages that it can run.
+	Have []string
+	// Hint says how to get the language.
+	Hint string
+}
+
+// Error names the language, what there is instead, and the hint on a line of its own.
+func (e *MissingError) Error() string {
+	text := fmt.Sprintf("environment %q cannot run %s; it has %s", e.Environment, e.Language, listed(e.Have))
+	if e.Hint == "" {
+		return text
+	}
+	return text + "\n" + e.Hint
+}
+
+// Named finds an environment by its id; "" is the first. The error is an *UnknownEnvironmentError.
+func Named(id string, envs []Environment) (Environment, error) {
+	known := make([]string, len(envs))
+	for i, e := range envs {
+		if e.ID == id || id == "" {
+			return e, nil
+		}
+		known[i] = e.ID
+	}
+	return Environment{}, &UnknownEnvironmentError{Name: id, Near: near(id, known), Known: known}
+}
+
+// UnknownEnvironmentError says that no environment has this id.
+type UnknownEnvironmentError struct {
+	Name string
+	// Near are ids like it, the nearest first.
+	Near []string
+	// Known are all ids.
+	Known []string
+}
+
+// Error names the near ids and all of them.
+func (e *UnknownEnvironmentError) Error() string {
+	return fmt.Sprintf("unknown environment %q%s; known are %s", e.Name, suggestion(e.Near), listed(e.Known))
 }
