@@ -1,10 +1,16 @@
 // Package config has sidecar's settings: one struct, one precedence (built-in defaults, /etc/sidecar/config.yaml,
 // the user's file, the project's .sidecar.yaml, environment variables, flags).
 //
-//	s, err := config.Load(config.Sources{Project: "/home/me/project"})
+//	s, notes, err := config.Load(config.Sources{Project: "/home/me/project"})
 //
-// To add a setting: add a field here with its yaml name and doc comment, its default in Defaults, its bounds
-// in check, and, when a project may narrow it, a line in narrow.
+// The project's file is untrusted: it comes with a clone. It may only narrow what the others allow, is read
+// bounded and without following links, and whatever else it asks for becomes a Note. The other files are the
+// person's own and are believed; this package does not protect them from programs outside a sandbox.
+//
+// To add a setting: add a field here with its yaml name, doc comment and tags, and its default in Defaults.
+// The tags are the schema: min and max bound a number, oneof lists a word's values from the widest to the
+// narrowest, each names what every item of a list (or name of a map) must be, merge:"add" makes a later source
+// add to a list, and project:"narrow" lets a project lower a number, choose a narrower word, or add to a list.
 package config
 
 import "time"
@@ -17,42 +23,45 @@ type Settings struct {
 	Host      Host      `yaml:"host"`
 	Sandbox   Sandbox   `yaml:"sandbox"`
 	Env       Env       `yaml:"env"`
+
+	// from says where each setting that is no default comes from, for Explain.
+	from map[string][]origin
 }
 
 // Limits bound each run. A request may lower them, and raise Timeout up to TimeoutMax.
 type Limits struct {
 	// Timeout is how long a run may last when the request does not say. Default 60s.
-	Timeout time.Duration `yaml:"timeout"`
+	Timeout time.Duration `yaml:"timeout" min:"10ms" max:"168h" project:"narrow"`
 	// TimeoutMax is the longest a request may ask for. Default 1h.
-	TimeoutMax time.Duration `yaml:"timeout_max"`
+	TimeoutMax time.Duration `yaml:"timeout_max" min:"10ms" max:"168h" project:"narrow"`
 	// Memory is how much memory a run may use: each process (data segment), and all its processes together. Default 4 GiB.
-	Memory Size `yaml:"memory"`
+	Memory Size `yaml:"memory" min:"16MiB" max:"1024TiB" project:"narrow"`
 	// Processes is how many processes and threads a run may have at once. Default 1024.
-	Processes int `yaml:"processes"`
+	Processes int `yaml:"processes" min:"1" max:"4194304" project:"narrow"`
 	// FileSize is the largest file a run may write. Default 4 GiB.
-	FileSize Size `yaml:"file_size"`
+	FileSize Size `yaml:"file_size" min:"1" max:"1024TiB" project:"narrow"`
 	// OpenFiles is how many descriptors one process may hold. Default 4096.
-	OpenFiles int `yaml:"open_files"`
+	OpenFiles int `yaml:"open_files" min:"16" max:"1048576" project:"narrow"`
 	// Scratch bounds the private home, /tmp and /dev/shm, each. Default 1 GiB.
-	Scratch Size `yaml:"scratch"`
+	Scratch Size `yaml:"scratch" min:"64KiB" max:"1024TiB" project:"narrow"`
 	// Output is how much a run may print before it is ended. Default 256 MiB.
-	Output Size `yaml:"output"`
+	Output Size `yaml:"output" min:"1KiB" max:"1TiB" project:"narrow"`
 	// Code is how long a request's code may be. Default 8 MiB.
-	Code Size `yaml:"code"`
+	Code Size `yaml:"code" min:"1" max:"1GiB" project:"narrow"`
 }
 
 // Protect changes which files are protected, beside those that are always (git's own, the project's .sidecar.yaml).
 type Protect struct {
 	// Also are further names or paths: "eslint.config.js" (anywhere), "tools/deploy.sh" (from the root).
-	Also []string `yaml:"also"`
+	Also []string `yaml:"also" each:"inside" merge:"add" project:"narrow"`
 	// Except are names of the built-in table that a run may change, such as ".npmrc". Only in the user's config.
-	Except []string `yaml:"except"`
+	Except []string `yaml:"except" each:"text"`
 }
 
 // Workspace says what a run may do in the workspace.
 type Workspace struct {
 	// Access is "read-write" (default) or "read-only".
-	Access string `yaml:"access"`
+	Access string `yaml:"access" oneof:"read-write,read-only" project:"narrow"`
 }
 
 // Host concerns the interpreters of this machine.
@@ -64,18 +73,18 @@ type Host struct {
 // Sandbox concerns the backend.
 type Sandbox struct {
 	// Bubblewrap is the program's path; empty means the first "bwrap" on PATH that lies outside the workspace.
-	Bubblewrap string `yaml:"bubblewrap"`
+	Bubblewrap string `yaml:"bubblewrap" each:"absolute"`
 	// Mounts says who makes the protecting mounts: "auto" (default), "shim" (one namespace, cheap in number) or
 	// "argv" (bubblewrap itself, where the kernel denies capabilities inside).
-	Mounts string `yaml:"mounts"`
+	Mounts string `yaml:"mounts" oneof:"auto,shim,argv"`
 }
 
 // Env are variables of the host that every run gets, by name, and variables with fixed values.
 type Env struct {
 	// Pass are names of variables to copy from the host.
-	Pass []string `yaml:"pass"`
+	Pass []string `yaml:"pass" each:"variable"`
 	// Set are variables with their values.
-	Set map[string]string `yaml:"set"`
+	Set map[string]string `yaml:"set" each:"variable"`
 }
 
 // Size is a number of bytes, written as a number or with a unit: 512MiB, 4GiB, 100kB.

@@ -1,0 +1,234 @@
+package config
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// SystemFile holds the machine's settings.
+const SystemFile = "/etc/sidecar/config.yaml"
+
+// ProjectName is the name of a project's file in the workspace's root.
+const ProjectName = ".sidecar.yaml"
+
+// Sources are where settings come from, later ones first asked last. The zero value is the machine's and the
+// person's files and the environment of this process.
+type Sources struct {
+	// System is the machine's file; empty is SystemFile.
+	System string
+	// User is the person's file; empty is ConfigFile().
+	User string
+	// Explicit is the file that --config names instead of the person's; it has to exist. The variable
+	// SIDECAR_CONFIG means the same, and the flag wins.
+	Explicit string
+	// Project is the workspace's root; empty is none.
+	Project string
+	// Env reads an environment variable; nil is os.Getenv.
+	Env func(string) string
+	// Flags are values by key: {"limits.timeout": "30s"}.
+	Flags map[string]string
+}
+
+// Load reads all sources. The error is a *protocol.Error that names each mistake; notes are for the person.
+func Load(src Sources) (Settings, []Note, error) {
+	l := &loader{src: src.complete(), settings: Defaults()}
+	l.settings.from = map[string][]origin{}
+	l.ownFile(l.src.System, false)
+	l.userFile()
+	l.projectFile()
+	l.environment()
+	l.flags()
+	l.timeouts()
+	if err := badRequest(l.errs); err != nil {
+		return Settings{}, l.notes, err
+	}
+	return l.settings, l.notes, nil
+}
+
+func (src Sources) complete() Sources {
+	if src.Env == nil {
+		src.Env = os.Getenv
+	}
+	if src.System == "" {
+		src.System = SystemFile
+	}
+	if src.Explicit == "" {
+		src.Explicit = src.Env("SIDECAR_CONFIG")
+	}
+	if src.User == "" {
+		src.User = ConfigFile()
+	}
+	return src
+}
+
+// loader gathers the settings of one Load.
+type loader struct {
+	src      Sources
+	settings Settings
+	notes    []Note
+	errs     []error
+}
+
+func (l *loader) fail(err error) {
+	if err != nil {
+		l.errs = append(l.errs, err)
+	}
+}
+
+func (l *loader) userFile() {
+	if l.src.Explicit != "" {
+		l.ownFile(l.src.Explicit, true)
+		return
+	}
+	l.ownFile(l.src.User, false)
+}
+
+// ownFile applies a file of the person or the machine.
+func (l *loader) ownFile(path string, required bool) {
+	text, err := readOwn(path)
+	if err == nil && text == nil && required {
+		err = &Error{File: path, Problem: "no such file; it is what --config or SIDECAR_CONFIG names"}
+	}
+	if err != nil || text == nil {
+		l.fail(err)
+		return
+	}
+	entries, err := document(path, text)
+	l.fail(err)
+	for _, e := range entries {
+		l.set(e.field, e.raw, origin{path, e.line})
+	}
+	l.guard(path)
+}
+
+// guard protects a file of the person that lies in the workspace, as with a repository of dotfiles: a run that
+// could write it would widen its own policy.
+func (l *loader) guard(path string) {
+	if l.src.Project == "" {
+		return
+	}
+	file, err1 := filepath.EvalSymlinks(path)
+	root, err2 := filepath.EvalSymlinks(l.src.Project)
+	if errors.Join(err1, err2) != nil {
+		return
+	}
+	file, _ = filepath.Abs(file)
+	rel, err := filepath.Rel(root, file)
+	if err != nil || !isInside(rel) {
+		return
+	}
+	l.settings.Protect.Also = union(l.settings.Protect.Also, []string{rel})
+	l.notes = append(l.notes, Note{File: path, Text: "lies in the workspace; runs cannot change it"})
+}
+
+// set applies one value of the person or the machine.
+func (l *loader) set(f field, r raw, from origin) {
+	v, ok := l.value(f, r, from)
+	if !ok {
+		return
+	}
+	at, origins := f.in(&l.settings), []origin{from}
+	if f.adds() {
+		v, origins = join(at, v), append(l.settings.from[f.key], from)
+	}
+	at.Set(v)
+	l.settings.from[f.key] = origins
+}
+
+// value reads a value, or records what is wrong with it.
+func (l *loader) value(f field, r raw, from origin) (reflect.Value, bool) {
+	v, err := f.value(r)
+	if err == nil {
+		return v, true
+	}
+	problem := "have " + r.have() + ", want " + f.want()
+	var item itemError
+	if errors.As(err, &item) {
+		problem = item.Error()
+	}
+	l.fail(&Error{File: from.name, Line: from.line, Key: f.key, Problem: problem, Err: err})
+	return v, false
+}
+
+// adds says that a later source adds to the value: always for maps, and for lists that say so.
+func (f field) adds() bool {
+	return f.typ.Kind() == reflect.Map || f.tag.Get("merge") == "add"
+}
+
+// join is old and what v adds; neither is changed.
+func join(old, v reflect.Value) reflect.Value {
+	switch add := v.Interface().(type) {
+	case []string:
+		return reflect.ValueOf(union(old.Interface().([]string), add))
+	case map[string]string:
+		both := map[string]string{}
+		maps.Copy(both, old.Interface().(map[string]string))
+		maps.Copy(both, add)
+		return reflect.ValueOf(both)
+	}
+	return v
+}
+
+func union(a, b []string) []string {
+	all := slices.Clone(a)
+	for _, s := range b {
+		if !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+func (l *loader) environment() {
+	for _, f := range schema() {
+		if text := l.src.Env(f.variable()); text != "" {
+			l.set(f, f.rawText(text), origin{name: f.variable()})
+		}
+	}
+}
+
+func (l *loader) flags() {
+	for _, key := range slices.Sorted(maps.Keys(l.src.Flags)) {
+		from := origin{name: "flag"}
+		f, ok := lookup(key)
+		if !ok {
+			l.fail(&Error{File: from.name, Key: key, Problem: "no such setting", Hint: nearest(key)})
+			continue
+		}
+		l.set(f, f.rawText(l.src.Flags[key]), from)
+	}
+}
+
+// timeouts keeps limits.timeout within limits.timeout_max. A lowered maximum lowers the default with it, but a
+// timeout that a later, or the same, source asks for beyond the maximum is a mistake.
+func (l *loader) timeouts() {
+	limits := &l.settings.Limits
+	if limits.Timeout <= limits.TimeoutMax {
+		return
+	}
+	asked, most := l.settings.origin("limits.timeout"), l.settings.origin("limits.timeout_max")
+	if l.rank(asked) < l.rank(most) {
+		limits.Timeout = limits.TimeoutMax
+		l.settings.from["limits.timeout"] = []origin{most}
+		return
+	}
+	l.fail(&Error{File: asked.name, Line: asked.line, Key: "limits.timeout",
+		Problem: "have " + limits.Timeout.String() + ", want at most limits.timeout_max, " + limits.TimeoutMax.String()})
+}
+
+// rank orders origins by precedence.
+func (l *loader) rank(o origin) int {
+	order := []string{builtin.name, l.src.System, l.src.User, l.src.Explicit, l.projectPath()}
+	if i := slices.Index(order, o.name); i >= 0 {
+		return i
+	}
+	if strings.HasPrefix(o.name, "SIDECAR_") {
+		return len(order)
+	}
+	return len(order) + 1
+}

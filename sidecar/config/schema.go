@@ -1,0 +1,129 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// field is one setting: its key ("limits.timeout"), where it lies in Settings, and what its tags say.
+type field struct {
+	key   string
+	index []int
+	typ   reflect.Type
+	tag   reflect.StructTag
+}
+
+// schema is every setting, in the order of the struct.
+var schema = sync.OnceValue(func() []field {
+	return fieldsOf(reflect.TypeFor[Settings](), "", nil)
+})
+
+// fieldsOf walks a struct; fields without a yaml name are not settings.
+func fieldsOf(t reflect.Type, prefix string, index []int) []field {
+	var all []field
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name := f.Tag.Get("yaml")
+		if name == "" {
+			continue
+		}
+		at := append(slices.Clone(index), i)
+		if f.Type.Kind() == reflect.Struct {
+			all = append(all, fieldsOf(f.Type, prefix+name+".", at)...)
+			continue
+		}
+		all = append(all, field{key: prefix + name, index: at, typ: f.Type, tag: f.Tag})
+	}
+	return all
+}
+
+// lookup finds the setting of a key.
+func lookup(key string) (field, bool) {
+	all := schema()
+	i := slices.IndexFunc(all, func(f field) bool { return f.key == key })
+	if i < 0 {
+		return field{}, false
+	}
+	return all[i], true
+}
+
+// isSection says whether key is a group of settings ("limits").
+func isSection(key string) bool {
+	return slices.ContainsFunc(schema(), func(f field) bool { return strings.HasPrefix(f.key, key+".") })
+}
+
+// variable is the environment variable that sets the field: SIDECAR_LIMITS_TIMEOUT.
+func (f field) variable() string {
+	return "SIDECAR_" + strings.ToUpper(strings.ReplaceAll(f.key, ".", "_"))
+}
+
+// in is the field's value inside settings.
+func (f field) in(s *Settings) reflect.Value {
+	return reflect.ValueOf(s).Elem().FieldByIndex(f.index)
+}
+
+// words are the values that an enumeration allows, widest first.
+func (f field) words() []string {
+	if list := f.tag.Get("oneof"); list != "" {
+		return strings.Split(list, ",")
+	}
+	return nil
+}
+
+// Key describes one setting, for help texts and completion.
+type Key struct {
+	// Name is the key in a file, with its sections: "limits.timeout".
+	Name string
+	// Variable is the environment variable that sets it.
+	Variable string
+	// Want says what a value looks like.
+	Want string
+	// Default is the built-in value.
+	Default string
+	// Project says that a project's .sidecar.yaml may narrow it.
+	Project bool
+}
+
+// Keys describes every setting.
+func Keys() []Key {
+	defaults := Defaults()
+	var all []Key
+	for _, f := range schema() {
+		all = append(all, Key{
+			Name: f.key, Variable: f.variable(), Want: f.want(),
+			Default: show(f.in(&defaults)), Project: f.mayNarrow(),
+		})
+	}
+	return all
+}
+
+// want says what a value of the field looks like.
+func (f field) want() string {
+	kind := "a text"
+	switch f.typ {
+	case reflect.TypeFor[time.Duration]():
+		kind = "a duration such as 30s, 5m or a number of seconds"
+	case reflect.TypeFor[Size]():
+		kind = "a size such as 512MiB, 4GiB, 100kB or a number of bytes"
+	case reflect.TypeFor[int]():
+		kind = "a whole number"
+	case reflect.TypeFor[[]string]():
+		kind = "a list of " + kinds[f.tag.Get("each")].many
+	case reflect.TypeFor[map[string]string]():
+		kind = "a map from variable to value"
+	default:
+		if words := f.words(); words != nil {
+			return strings.Join(words, " or ")
+		}
+		if each := f.tag.Get("each"); each != "" {
+			kind = kinds[each].one
+		}
+	}
+	if low, high := f.tag.Get("min"), f.tag.Get("max"); low != "" {
+		kind += ", from " + low + " to " + high
+	}
+	return kind
+}
