@@ -1,0 +1,48 @@
+// Package mcp is the edge that speaks the Model Context Protocol: one client on stdin and stdout, two tools.
+//
+//	err := mcp.Serve(ctx, os.Stdin, os.Stdout, mcp.Options{Name: "sidecar", Run: engine.Run, Envs: engine.Envs})
+//
+// It decides which workspace a call means, turns arguments into protocol.RunParams and results into what models
+// read, carries output as progress and cancels runs. It holds nothing off: the sandbox behind Run does that. What
+// a client says about roots is an input here, never a boundary.
+package mcp
+
+import (
+	"context"
+	"io"
+	"log/slog"
+
+	"code.sidecar.dev/sidecar/env"
+	"code.sidecar.dev/sidecar/protocol"
+)
+
+// RunFunc executes one run in the workspace at root, which came from source ("roots", "--workspace", …). It hands
+// output to out while it lasts, stops when ctx ends, and returns only after everything it started is gone.
+type RunFunc func(ctx context.Context, root, source string, p protocol.RunParams,
+	out func(protocol.Stream, []byte)) (protocol.RunResult, error)
+
+// EnvsFunc says what code can run with in the workspace at root.
+type EnvsFunc func(ctx context.Context, root string) (env.Environment, error)
+
+// Options say who serves, where, and what does the work.
+type Options struct {
+	// Name and Version are what the client is told about this server.
+	Name, Version string
+	// Log takes what a person who looks into a problem wants to read; nil is nobody.
+	Log *slog.Logger
+	// Flag is the value of --workspace; "" when it was not given.
+	Flag string
+	// Getenv reads the host's environment; nil is an empty one.
+	Getenv func(string) string
+	// Dir is the working folder, Home the user's home; both absolute.
+	Dir, Home string
+	// Run does a run; Envs lists the environments.
+	Run  RunFunc
+	Envs EnvsFunc
+}
+
+// Serve speaks MCP on in and out until in ends, the peer is gone or ctx ends. Then it cancels the runs that are
+// left, waits for them and returns.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
+	return nil
+}
