@@ -1,0 +1,99 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// patience is how long any program may take to answer.
+const patience = 5 * time.Second
+
+// Gather is Facts, and what bubblewrap, git and nix answer. It takes seconds at most.
+func Gather(ctx context.Context, o Options) Machine {
+	m := Facts(o)
+	folders(&m)
+	for _, p := range []*Program{&m.Bubblewrap, &m.Git, &m.Nix} {
+		ask(ctx, p)
+	}
+	m.Trial = try(ctx, m)
+	return m
+}
+
+// ask runs a program for its version.
+func ask(ctx context.Context, p *Program) {
+	if p.Path == "" {
+		return
+	}
+	a := execute(ctx, p.Path, "--version")
+	p.Version = findVersion(a.stdout)
+	if a.err != nil {
+		p.Problem = "asking for its version: " + a.err.Error() + " " + bracket(clean(a.stderr))
+	}
+}
+
+// try starts an empty sandbox.
+func try(ctx context.Context, m Machine) Trial {
+	if m.Bubblewrap.Path == "" {
+		return Trial{}
+	}
+	const programs = "/usr/bin:/bin:/run/current-system/sw/bin"
+	program := find("true", programs, m.Workspace)
+	if program.Path == "" {
+		return Trial{Stderr: "there is no program \"true\" to run inside"}
+	}
+	a := execute(ctx, m.Bubblewrap.Path, inSandbox(program.Link)...)
+	t := Trial{Ran: true, OK: a.err == nil, Stderr: a.stderr, TimedOut: errors.Is(a.err, context.DeadlineExceeded)}
+	if a.err != nil && strings.TrimSpace(a.stderr) == "" {
+		t.Stderr = a.err.Error()
+	}
+	if cat := find("cat", programs, m.Workspace); t.OK && m.AppArmor && cat.Path != "" {
+		t.Label = strings.TrimSpace(execute(ctx, m.Bubblewrap.Path, inSandbox(cat.Link, "/proc/self/attr/current")...).stdout)
+	}
+	return t
+}
+
+// inSandbox is the smallest sandbox that exercises each part that a machine may forbid.
+func inSandbox(argv ...string) []string {
+	return append([]string{"--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--"}, argv...)
+}
+
+// answer is what a program printed, and how it ended.
+type answer struct {
+	stdout, stderr string
+	err            error
+}
+
+// execute runs a program with an empty input, a clean environment and a folder that nobody planted files in.
+func execute(ctx context.Context, path string, args ...string) answer {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var stdout, stderr bounded
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", &stdout, &stderr
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C", "HOME=/"}
+	// A group of its own, so that what it started goes with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return answer{stdout.text.String(), stderr.text.String(), err}
+}
+
+// bounded keeps the first bytes of an output and takes the rest.
+type bounded struct{ text bytes.Buffer }
+
+func (b *bounded) Write(p []byte) (int, error) {
+	const most = 16 << 10
+	if room := most - b.text.Len(); room > 0 {
+		b.text.Write(p[:min(len(p), room)])
+	}
+	return len(p), nil
+}
