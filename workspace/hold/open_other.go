@@ -1,0 +1,9 @@
+//go:build unix && !linux
+
+package hold
+
+import "golang.org/x/sys/unix"
+
+const stepFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+
+func openFolder(dir string) (int, error) { return openStepwise(dir) }

@@ -1,0 +1,196 @@
+//go:build unix
+
+package hold
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// errTaken says that something else appeared at a placeholder's path.
+var errTaken = errors.New("something else is there now")
+
+// openParents opens the folder that path lies in. When it is missing, it opens the deepest that exists and
+// names the missing ones, outermost first.
+func openParents(path string) (fd int, missing []string, err error) {
+	dir := filepath.Dir(path)
+	for {
+		fd, err = openFolder(dir)
+		if !errors.Is(err, unix.ENOENT) {
+			break
+		}
+		missing = append([]string{dir}, missing...)
+		dir = filepath.Dir(dir)
+	}
+	if err != nil {
+		return -1, nil, &os.PathError{Op: "open", Path: dir, Err: err}
+	}
+	return fd, missing, nil
+}
+
+// openStepwise opens a folder one component at a time, so that no link on the way is followed.
+func openStepwise(dir string) (int, error) {
+	fd, err := unix.Open("/", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	for _, name := range strings.Split(strings.Trim(dir, "/"), "/") {
+		if err != nil || name == "" {
+			break
+		}
+		var next int
+		next, err = unix.Openat(fd, name, stepFlags, 0)
+		unix.Close(fd)
+		fd = next
+	}
+	return fd, err
+}
+
+// make makes the placeholder, or shares the one that is there.
+func (h held) make() error {
+	if err := h.makeParents(); err != nil {
+		return err
+	}
+	dir, err := openFolder(filepath.Dir(h.Path))
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dir)
+	if h.Folder {
+		err = unix.Mkdirat(dir, filepath.Base(h.Path), 0o755)
+	} else {
+		err = makeFile(dir, filepath.Base(h.Path), h.Content)
+	}
+	if errors.Is(err, unix.EEXIST) && !ours(dir, h) {
+		return errTaken
+	}
+	if errors.Is(err, unix.EEXIST) {
+		return nil
+	}
+	return err
+}
+
+func (h held) makeParents() error {
+	for _, p := range h.Parents {
+		dir, err := openFolder(filepath.Dir(p))
+		if err != nil {
+			return err
+		}
+		err = unix.Mkdirat(dir, filepath.Base(p), 0o755)
+		unix.Close(dir)
+		if err != nil && !errors.Is(err, unix.EEXIST) {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeFile makes a file that is never seen half written by someone who looks for its content: on a failure
+// nothing of it stays.
+func makeFile(dir int, name, content string) error {
+	fd, err := unix.Openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o644)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	for rest := content; rest != "" && err == nil; {
+		var n int
+		n, err = unix.Write(fd, []byte(rest))
+		if errors.Is(err, unix.EINTR) {
+			n, err = 0, nil
+		}
+		rest = rest[max(n, 0):]
+	}
+	if err != nil {
+		unix.Unlinkat(dir, name, 0)
+	}
+	return err
+}
+
+// remove takes the placeholder away unless another run needs it or it is no longer ours, and then the
+// folders made for it that are empty.
+func (h held) remove(living needs) error {
+	if living.wants(h.Path) {
+		return nil
+	}
+	dir, err := openFolder(filepath.Dir(h.Path))
+	if gone(err) {
+		return h.removeParents(living)
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dir)
+	if ours(dir, h) {
+		err = removeAt(dir, filepath.Base(h.Path), h.Folder)
+	}
+	if err != nil {
+		return err
+	}
+	return h.removeParents(living)
+}
+
+func (h held) removeParents(living needs) error {
+	for i := len(h.Parents) - 1; i >= 0; i-- {
+		p := h.Parents[i]
+		if living.wants(p) {
+			return nil
+		}
+		dir, err := openFolder(filepath.Dir(p))
+		if gone(err) {
+			continue
+		}
+		if err == nil {
+			err = removeAt(dir, filepath.Base(p), true)
+			unix.Close(dir)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gone says that the host has put something else in a folder's place, or nothing: no placeholder is there.
+func gone(err error) bool {
+	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
+}
+
+// removeAt removes a file or an empty folder. A folder that the host has put something in stays.
+func removeAt(dir int, name string, folder bool) error {
+	flags := 0
+	if folder {
+		flags = unix.AT_REMOVEDIR
+	}
+	err := unix.Unlinkat(dir, name, flags)
+	if gone(err) || folder && (errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST)) {
+		return nil
+	}
+	return err
+}
+
+// ours says that what lies at h's path is h: the kind is right, and the content to the byte. Whether a folder
+// is empty rmdir decides.
+func ours(dir int, h held) bool {
+	flags := unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOCTTY
+	fd, err := unix.Openat(dir, filepath.Base(h.Path), flags, 0)
+	if err != nil {
+		return false
+	}
+	f := os.NewFile(uintptr(fd), h.Path)
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil || st.IsDir() != h.Folder {
+		return false
+	}
+	if h.Folder {
+		return true
+	}
+	if !st.Mode().IsRegular() || st.Size() != int64(len(h.Content)) {
+		return false
+	}
+	text, err := io.ReadAll(io.LimitReader(f, int64(len(h.Content))+1))
+	return err == nil && string(text) == h.Content
+}
