@@ -58,10 +58,10 @@ type RunResult struct {
 	// Signal is the name of the signal that ended the program ("SIGSEGV"), if one did.
 	Signal string `json:"signal,omitempty"`
 	// Limit names the limit that ended the run ("time", "memory", "output", "processes"), if one did.
-	Limit  string `json:"limit,omitempty"`
-	Cancelled bool `json:"cancelled,omitempty"`
-	Stdout Output `json:"stdout"`
-	Stderr Output `json:"stderr"`
+	Limit     string `json:"limit,omitempty"`
+	Cancelled bool   `json:"cancelled,omitempty"`
+	Stdout    Output `json:"stdout"`
+	Stderr    Output `json:"stderr"`
 	// Duration is from the request to the program's end.
 	Duration time.Duration `json:"duration"`
 	// MaxRSS is the largest resident memory of a single process of the run, in bytes.
@@ -167,4 +167,17 @@ func (k ErrorKind) ExitStatus() int {
 		return 75
 	}
 	return 70
+}
+
+// ExitStatus is the terminal's exit status for a run that ended so: the program's own, unless a limit ended it.
+func (r RunResult) ExitStatus() int {
+	switch {
+	case r.Limit == "time":
+		return TimedOut.ExitStatus()
+	case r.Limit != "":
+		return OutOfMemory.ExitStatus()
+	case r.Cancelled:
+		return Cancelled.ExitStatus()
+	}
+	return r.ExitCode
 }

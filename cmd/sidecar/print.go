@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"code.sidecar.dev/sidecar/protocol"
+)
+
+// say prints something of sidecar's own, each line marked.
+func say(t terminal, text string) {
+	for line := range strings.Lines(strings.TrimRight(text, "\n") + "\n") {
+		_, _ = fmt.Fprint(t.err, "sidecar: "+clean(line))
+	}
+}
+
+// clean takes control characters out of a line that may quote what a run chose, such as a file's name.
+func clean(line string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && (r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0) {
+			return '\uFFFD'
+		}
+		return r
+	}, line)
+}
+
+// report prints what a person should know about a run's end.
+func report(t terminal, r protocol.RunResult) {
+	for _, f := range r.Findings {
+		switch f.Action {
+		case protocol.Disarmed:
+			say(t, fmt.Sprintf("finding: %s: %s; moved aside to %s", f.Path, f.Reason, f.MovedTo))
+		case protocol.Failed:
+			say(t, fmt.Sprintf("finding: %s: %s; could not be moved aside: %s", f.Path, f.Reason, f.Error))
+		default:
+			say(t, fmt.Sprintf("finding: %s: %s", f.Path, f.Reason))
+		}
+	}
+	for _, n := range r.Notes {
+		say(t, n)
+	}
+	for _, g := range r.Gaps {
+		say(t, "gap: "+g)
+	}
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"code.sidecar.dev/sidecar"
+	"code.sidecar.dev/sidecar/config"
+	"code.sidecar.dev/sidecar/protocol"
+)
+
+// What goes where: a program's own output, and what a command was asked for, to stdout; everything that
+// sidecar has to say beside it (findings, notes, errors, hints) to stderr, each line after "sidecar: ".
+// Hints come on a line of their own. A program's exit status passes through.
+
+// terminal is where a command reads and prints.
+type terminal struct {
+	in       *os.File
+	out, err io.Writer
+}
+
+// exitStatus is an error that only carries a program's own exit status: there is nothing to print.
+type exitStatus int
+
+func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// flags are those of every command.
+type flags struct {
+	config    string
+	workspace string
+	verbose   bool
+}
+
+// execute runs one command line and gives the exit status.
+func execute(ctx context.Context, args []string, t terminal) int {
+	root := command(t)
+	root.SetArgs(args)
+	root.SetOut(t.out)
+	root.SetErr(t.err)
+	return status(root.ExecuteContext(ctx), t)
+}
+
+func command(t terminal) *cobra.Command {
+	f := new(flags)
+	root := &cobra.Command{
+		Use:           "sidecar",
+		Short:         "Run an agent's code in the sandbox of your project",
+		Version:       version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	p := root.PersistentFlags()
+	p.StringVar(&f.config, "config", "", "settings `file` in place of the user's own")
+	p.StringVarP(&f.workspace, "workspace", "w", "", "project `folder`, in place of the one around the working folder")
+	p.BoolVarP(&f.verbose, "verbose", "v", false, "say on stderr what is done")
+	root.AddCommand(runCommand(f, t), mcpCommand(f, t), envsCommand(f, t), doctorCommand(f, t), workspaceCommand(f, t))
+	return root
+}
+
+// status prints an error and gives its exit status.
+func status(err error, t terminal) int {
+	if err == nil {
+		return 0
+	}
+	var exit exitStatus
+	if errors.As(err, &exit) {
+		return int(exit)
+	}
+	say(t, err.Error())
+	var known *protocol.Error
+	if errors.As(err, &known) {
+		return known.Kind.ExitStatus()
+	}
+	return 64 // what is left are usage errors
+}
+
+// engine loads the settings for a project and makes an engine of them.
+func (f *flags) engine(root string, t terminal) (*sidecar.Engine, error) {
+	settings, notes, err := config.Load(config.Sources{Explicit: f.config, Project: root, Env: os.Getenv})
+	if err != nil {
+		return nil, &protocol.Error{Kind: protocol.BadRequest, Message: err.Error(), Err: err}
+	}
+	for _, n := range notes {
+		say(t, fmt.Sprint(n))
+	}
+	return sidecar.New(sidecar.Options{Settings: &settings, Log: f.log(t)}), nil
+}
+
+func (f *flags) log(t terminal) *slog.Logger {
+	level := slog.LevelWarn
+	if f.verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(t.err, &slog.HandlerOptions{Level: level}))
+}
+
+// folder is the project's folder: the flag, SIDECAR_WORKSPACE, or the working folder.
+func (f *flags) folder() (dir, source string, err error) {
+	if f.workspace != "" {
+		return f.workspace, "--workspace", nil
+	}
+	if v := os.Getenv("SIDECAR_WORKSPACE"); v != "" {
+		return v, "SIDECAR_WORKSPACE", nil
+	}
+	dir, err = os.Getwd()
+	return dir, "working folder", err
+}

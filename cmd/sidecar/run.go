@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"code.sidecar.dev/sidecar/env"
+	"code.sidecar.dev/sidecar/protocol"
+)
+
+type runFlags struct {
+	*flags
+	language string
+	code     string
+	cwd      string
+	env      []string
+	timeout  time.Duration
+	dryRun   bool
+	json     bool
+}
+
+func runCommand(f *flags, t terminal) *cobra.Command {
+	r := &runFlags{flags: f}
+	c := &cobra.Command{
+		Use:   "run [--language L] FILE|-|-e CODE [ARGS…]\n  sidecar run [flags] -- COMMAND [ARGS…]",
+		Short: "Run code, or a command, in the project's sandbox",
+		Long: `Run code, or a command, in the project's sandbox.
+
+Output streams as it comes, and the exit status is the program's own. The project is
+writable, except what the host would later execute or obey (git's config and hooks, editor
+tasks, agent settings, …). There is no network, and the home folder is empty.`,
+		Example: "  sidecar run script.py\n  sidecar run -e 'print(2**64)' --language python\n  sidecar run -- make test\n  echo 'ls' | sidecar run --language bash -",
+		RunE:    func(c *cobra.Command, args []string) error { return r.run(c.Context(), c, args, t) },
+	}
+	fs := c.Flags()
+	fs.SetInterspersed(false)
+	fs.StringVarP(&r.language, "language", "l", "", "`language` of the code (by default from the file's name or #! line)")
+	fs.StringVarP(&r.code, "eval", "e", "", "run this `code`")
+	fs.StringVar(&r.cwd, "cwd", "", "working `folder`, inside the project (default: where you are)")
+	fs.StringArrayVar(&r.env, "env", nil, "set a `NAME=VALUE`, or pass NAME from here (may be repeated)")
+	fs.DurationVar(&r.timeout, "timeout", 0, "end the run after this `time` (default: the longest the settings allow)")
+	fs.BoolVar(&r.dryRun, "dry-run", false, "print the policy, or with --json the whole plan, and run nothing")
+	fs.BoolVar(&r.json, "json", false, "print the result as JSON when the run has ended")
+	return c
+}
+
+func (r *runFlags) run(ctx context.Context, c *cobra.Command, args []string, t terminal) error {
+	dir, source, err := r.folder()
+	if err != nil {
+		return err
+	}
+	params, err := r.params(c, args, t)
+	if err != nil {
+		return err
+	}
+	root, err := r.root(dir, &params)
+	if err != nil {
+		return err
+	}
+	e, err := r.engine(root, t)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	if params.Timeout == 0 {
+		params.Timeout = e.LongestTimeout()
+	}
+	if r.dryRun {
+		return r.show(ctx, e, dir, params, t)
+	}
+	out := func(s protocol.Stream, b []byte) {
+		to := t.out
+		if s == protocol.Stderr {
+			to = t.err
+		}
+		if !r.json {
+			_, _ = to.Write(b)
+		}
+	}
+	result, err := e.RunWithInput(ctx, dir, source, params, r.input(c, args, t), out)
+	if err != nil {
+		return err
+	}
+	return r.finish(result, t)
+}
+
+// finish prints what is to be said and passes the program's exit status on.
+func (r *runFlags) finish(result protocol.RunResult, t terminal) error {
+	if r.json {
+		b, err := json.MarshalIndent(result, "", "  ")
+		if err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintln(t.out, string(b))
+	} else {
+		report(t, result)
+	}
+	if result.ExitCode != 0 || result.Limit != "" {
+		return exitStatus(result.ExitStatus())
+	}
+	return nil
+}
+
+// params are the request, without its standard input.
+func (r *runFlags) params(c *cobra.Command, args []string, t terminal) (protocol.RunParams, error) {
+	p := protocol.RunParams{Language: r.language, Cwd: r.cwd, Timeout: r.timeout, Client: "terminal"}
+	var err error
+	if p.Env, err = variables(r.env); err != nil {
+		return p, err
+	}
+	dash := c.ArgsLenAtDash() >= 0
+	switch {
+	case c.Flags().Changed("eval"):
+		p.Code, p.Args = r.code, args
+		if p.Language == "" {
+			return p, usage("name the code's language with --language", "-e needs a language")
+		}
+	case dash && r.language == "":
+		p.Command = args
+	case len(args) == 0:
+		return p, usage("give a file, - for standard input, -e CODE, or -- COMMAND", "nothing to run")
+	default:
+		p.Args = args[1:]
+		err = r.file(args[0], &p, t)
+	}
+	return p, err
+}
+
+func usage(hint, message string) error {
+	return &protocol.Error{Kind: protocol.BadRequest, Message: message, Hint: hint}
+}
+
+// variables reads --env: NAME=VALUE, or NAME to pass it on.
+func variables(list []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, kv := range list {
+		name, value, ok := strings.Cut(kv, "=")
+		if !ok {
+			if value, ok = os.LookupEnv(name); !ok {
+				return nil, usage("give it a value: --env "+name+"=VALUE", fmt.Sprintf("the variable %q is not set here", name))
+			}
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
+// maxScript is how much of a file or standard input is read as code; the settings' limit is checked later.
+const maxScript = 64 << 20
+
+// file reads the code from a file or standard input.
+func (r *runFlags) file(name string, p *protocol.RunParams, t terminal) error {
+	var b []byte
+	var err error
+	if name == "-" {
+		if p.Language == "" {
+			return usage("name it with --language", "code from standard input needs a language")
+		}
+		b, err = io.ReadAll(io.LimitReader(t.in, maxScript))
+	} else {
+		b, err = readScript(name)
+	}
+	if err != nil {
+		return &protocol.Error{Kind: protocol.BadRequest, Message: fmt.Sprintf("reading the code: %v", err), Hint: "give an existing file, or - for standard input", Err: err}
+	}
+	p.Code = string(b)
+	if p.Language == "" {
+		p.Language = env.LanguageOf(filepath.Base(name), p.Code)
+	}
+	if p.Language == "" {
+		return usage("name it with --language", fmt.Sprintf("the language of %q is not to be told from its name or a #! line", name))
+	}
+	return nil
+}
+
+func readScript(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("is no regular file")}
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxScript))
+}
+
+// input is what the program reads: standard input, unless that was the code. A terminal is passed on only to
+// a command, as a pipe: the program never holds the terminal itself.
+func (r *runFlags) input(c *cobra.Command, args []string, t terminal) io.Reader {
+	isCode := len(args) > 0 && args[0] == "-" && !c.Flags().Changed("eval") && c.ArgsLenAtDash() != 0
+	if isCode || t.in == nil || term.IsTerminal(int(t.in.Fd())) && c.ArgsLenAtDash() < 0 {
+		return nil
+	}
+	return t.in
+}

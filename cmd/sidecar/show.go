@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"code.sidecar.dev/sidecar"
+	"code.sidecar.dev/sidecar/doctor"
+	"code.sidecar.dev/sidecar/env"
+	"code.sidecar.dev/sidecar/protocol"
+)
+
+// root is the project's root around dir; the working folder of the request becomes where the person is, if
+// they said nothing else.
+func (r *runFlags) root(dir string, p *protocol.RunParams) (string, error) {
+	root, err := sidecar.Root(dir)
+	if err != nil {
+		return "", err
+	}
+	if p.Cwd == "" {
+		p.Cwd = sidecar.CwdIn(root)
+	}
+	return root, nil
+}
+
+// show prints what a run would be, and runs nothing.
+func (r *runFlags) show(ctx context.Context, e *sidecar.Engine, dir string, p protocol.RunParams, t terminal) error {
+	plan, policy, err := e.Plan(ctx, dir, p)
+	if err != nil {
+		return err
+	}
+	if !r.json {
+		_, _ = fmt.Fprint(t.out, policy)
+		return nil
+	}
+	return printJSON(t, map[string]any{"argv": plan.Argv, "args": plan.Args, "pins": policy.Pins, "program": policy.Argv, "dir": policy.Dir, "gaps": plan.Gaps})
+}
+
+func printJSON(t terminal, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(t.out, string(b))
+	return err
+}
+
+func envsCommand(f *flags, t terminal) *cobra.Command {
+	asJSON := false
+	c := &cobra.Command{
+		Use:   "envs",
+		Short: "List what code can run with here, and how to get what is missing",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			dir, _, err := f.folder()
+			if err != nil {
+				return err
+			}
+			root, err := sidecar.Root(dir)
+			if err != nil {
+				return err
+			}
+			e, err := f.engine(root, t)
+			if err != nil {
+				return err
+			}
+			environment, err := e.Environment(root)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(t, environment)
+			}
+			_, err = fmt.Fprint(t.out, env.Text(environment))
+			return err
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func doctorCommand(_ *flags, t terminal) *cobra.Command {
+	asJSON := false
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Examine this machine: what is wrong, and the command that mends it",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			report := doctor.Examine(doctor.This(mustGetwd()))
+			if asJSON {
+				if err := printJSON(t, report); err != nil {
+					return err
+				}
+			} else if _, err := fmt.Fprint(t.out, report.Text()); err != nil {
+				return err
+			}
+			if report.Failed() {
+				return exitStatus(1)
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func mustGetwd() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "/"
+	}
+	return dir
+}
+
+func workspaceCommand(f *flags, t terminal) *cobra.Command {
+	asJSON := false
+	c := &cobra.Command{
+		Use:   "workspace",
+		Short: "Show the project around here, and what a run may not change in it, with reasons",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			dir, _, err := f.folder()
+			if err != nil {
+				return err
+			}
+			root, err := sidecar.Root(dir)
+			if err != nil {
+				return err
+			}
+			e, err := f.engine(root, t)
+			if err != nil {
+				return err
+			}
+			defer e.Close()
+			view, err := e.View(c.Context(), dir)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(t, view)
+			}
+			_, err = fmt.Fprint(t.out, view.Text())
+			return err
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}

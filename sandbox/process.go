@@ -1,0 +1,79 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// IO is where a run's streams go. Nil is nothing: an empty input, an output thrown away. Writers are called
+// from one goroutine each.
+type IO struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+}
+
+// End is how a run ended.
+type End struct {
+	// ExitCode is the program's own; 128+n when signal n ended it.
+	ExitCode int
+	// Signal is the number of the signal that ended the program, or 0.
+	Signal int
+	// Limit names the limit that ended it, or "".
+	Limit string
+	// Cancelled says that the caller's context ended it.
+	Cancelled bool
+	// MaxRSS is in bytes; User and System are the program's processor times.
+	MaxRSS       int64
+	User, System time.Duration
+	// Started and Ended are the host's clock.
+	Started, Ended time.Time
+}
+
+// Names of limits that the executor watches.
+const (
+	LimitTime      = "time"
+	LimitMemory    = "memory"
+	LimitOutput    = "output"
+	LimitProcesses = "processes"
+)
+
+// Steps of the start at which a run can fail.
+const (
+	// StepBackend: the backend itself did not start; Text is what it printed.
+	StepBackend = "backend"
+	// StepPin: a path could not be held; Path is which.
+	StepPin = "pin"
+	// StepProgram: the program could not be executed.
+	StepProgram = "program"
+	// StepDir: the working folder could not be entered.
+	StepDir = "dir"
+	// StepShim: anything else that the shim does.
+	StepShim = "shim"
+)
+
+// StartError says why a run's program never started.
+type StartError struct {
+	Step string
+	Path string
+	// Text is what the backend printed on its standard error.
+	Text string
+	Err  error
+}
+
+func (e *StartError) Error() string {
+	switch e.Step {
+	case StepBackend:
+		return fmt.Sprintf("starting the sandbox: %v: %s", e.Err, e.Text)
+	case StepPin:
+		return fmt.Sprintf("holding %q in the sandbox: %v", e.Path, e.Err)
+	}
+	return fmt.Sprintf("starting the program in the sandbox: %s (%s): %v", e.Step, e.Text, e.Err)
+}
+
+// Unwrap gives the cause.
+func (e *StartError) Unwrap() error { return e.Err }
+
+// ErrUnsupported is returned by Start where no executor exists for the system.
+var ErrUnsupported = errors.New("no sandbox executor for this operating system")

@@ -1,0 +1,38 @@
+//go:build linux && (amd64 || arm64)
+
+package shim
+
+import (
+	"strconv"
+	"syscall"
+)
+
+// limitNamespaces sets what the program must not be able to set back: how many processes the PID namespace
+// may have, and that only one more user namespace, the program's own, can be made (namespaces(7),
+// /proc/sys/user). Then /proc/sys becomes read-only: kernel.pid_max answers to the user id alone.
+func (p Plan) limitNamespaces() (string, syscall.Errno) {
+	if p.PIDMax > 0 {
+		if errno := writeFile("/proc/sys/kernel/pid_max", strconv.Itoa(p.PIDMax)); errno != 0 {
+			return "pid_max", errno
+		}
+	}
+	if !p.NewUser {
+		return "", 0
+	}
+	if errno := writeFile("/proc/sys/user/max_user_namespaces", "1"); errno != 0 {
+		return "max_user_namespaces", errno
+	}
+	return "proc", Pin{Kind: Frozen, Folder: true, Path: "/proc/sys"}.make()
+}
+
+func writeFile(path, text string) syscall.Errno {
+	fd, err := syscall.Open(path, syscall.O_WRONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return err.(syscall.Errno)
+	}
+	defer func() { _ = syscall.Close(fd) }()
+	if _, err := syscall.Write(fd, []byte(text)); err != nil {
+		return err.(syscall.Errno)
+	}
+	return 0
+}

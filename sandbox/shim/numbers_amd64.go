@@ -1,0 +1,5 @@
+//go:build linux
+
+package shim
+
+const sysSeccomp = 317

@@ -1,0 +1,107 @@
+//go:build linux && (amd64 || arm64)
+
+package shim
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+// Numbers and flags of the calls that the syscall package lacks. The numbers are the same on all
+// architectures (include/uapi/asm-generic/unistd.h); flags from linux/mount.h, linux/openat2.h, linux/fcntl.h.
+const (
+	sysOpenTree     = 428
+	sysMoveMount    = 429
+	sysCloseRange   = 436
+	sysOpenat2      = 437
+	sysMountSetattr = 442
+
+	oPath             = 0x200000
+	atEmptyPath       = 0x1000
+	atRecursive       = 0x8000
+	openTreeClone     = 1
+	openTreeCloexec   = syscall.O_CLOEXEC
+	resolveNoSymlinks = 0x04
+	moveFromEmpty     = 0x04
+	moveToEmpty       = 0x40
+	mountReadOnly     = 0x01
+)
+
+type openHow struct{ flags, mode, resolve uint64 }
+
+type mountAttr struct{ set, clear, propagation, userns uint64 }
+
+// make makes the pin: a clone of what is at Path, mounted on itself, read-only or not. No symbolic link on
+// the way is followed, and Path itself may be one: the mount then holds the link.
+func (p Pin) make() syscall.Errno {
+	target, errno := openPath(p.Path)
+	if errno != 0 {
+		return errno
+	}
+	defer func() { _ = syscall.Close(target) }()
+	source := target
+	if p.Kind == Covered {
+		if source, errno = openPath(p.cover()); errno != 0 {
+			return errno
+		}
+		defer func() { _ = syscall.Close(source) }()
+	}
+	tree, errno := cloneTree(source)
+	if errno != 0 {
+		return errno
+	}
+	defer func() { _ = syscall.Close(tree) }()
+	if errno := p.setAccess(tree); errno != 0 {
+		return errno
+	}
+	return moveMount(tree, target)
+}
+
+// cover is what hides a path: an empty folder, or the null device, which as a mount without devices opens nothing.
+func (p Pin) cover() string {
+	if p.Folder {
+		return "/run/sidecar/empty"
+	}
+	return "/dev/null"
+}
+
+// openPath opens a path without following symbolic links (openat2(2), RESOLVE_NO_SYMLINKS).
+func openPath(path string) (int, syscall.Errno) {
+	b, err := syscall.BytePtrFromString(path)
+	if err != nil {
+		return -1, syscall.EINVAL
+	}
+	how := openHow{flags: oPath | syscall.O_NOFOLLOW | syscall.O_CLOEXEC, resolve: resolveNoSymlinks}
+	fd, _, errno := syscall.Syscall6(sysOpenat2, ^uintptr(99), uintptr(unsafe.Pointer(b)),
+		uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
+	return int(fd), errno
+}
+
+var empty = [1]byte{}
+
+func cloneTree(fd int) (int, syscall.Errno) {
+	tree, _, errno := syscall.Syscall(sysOpenTree, uintptr(fd), uintptr(unsafe.Pointer(&empty[0])),
+		openTreeClone|openTreeCloexec|atEmptyPath|atRecursive)
+	return int(tree), errno
+}
+
+func (p Pin) setAccess(tree int) syscall.Errno {
+	var attr mountAttr
+	switch p.Kind {
+	case Frozen, Covered:
+		attr.set = mountReadOnly
+	case Thawed:
+		attr.clear = mountReadOnly
+	default:
+		return 0
+	}
+	_, _, errno := syscall.Syscall6(sysMountSetattr, uintptr(tree), uintptr(unsafe.Pointer(&empty[0])),
+		atEmptyPath|atRecursive, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	return errno
+}
+
+func moveMount(tree, target int) syscall.Errno {
+	_, _, errno := syscall.Syscall6(sysMoveMount, uintptr(tree), uintptr(unsafe.Pointer(&empty[0])),
+		uintptr(target), uintptr(unsafe.Pointer(&empty[0])), moveFromEmpty|moveToEmpty, 0)
+	return errno
+}

@@ -1,0 +1,94 @@
+//go:build linux && (amd64 || arm64)
+
+package shim
+
+import (
+	"os"
+	"runtime"
+	"strconv"
+	"syscall"
+)
+
+// init takes over when bubblewrap started this binary as the shim, and does not return then. It must be
+// here and not in main: see the package comment.
+func init() {
+	if len(os.Args) == 1 && os.Args[0] == Program {
+		runtime.LockOSThread()
+		os.Exit(run())
+	}
+}
+
+// run carries the plan out and returns the exit status. What goes wrong before the program starts is
+// reported on StatusFD as "setup STEP ERRNO PATH"; its end as "exit CODE SIGNAL MAXRSS_KB USER_US SYSTEM_US".
+func run() int {
+	plan, err := readPlan()
+	if err != nil {
+		return fail("plan", 0, err.Error())
+	}
+	// Relative paths and descriptors opened before a pin lead past it, so none may stay.
+	if err := syscall.Chdir("/"); err != nil {
+		return fail("chdir", err.(syscall.Errno), "/")
+	}
+	for _, p := range plan.Pins {
+		if errno := p.make(); errno != 0 {
+			return fail("pin", errno, p.Path)
+		}
+	}
+	if step, errno := plan.limitNamespaces(); errno != 0 {
+		return fail(step, errno, "")
+	}
+	pid, errno := plan.fork()
+	if errno != 0 {
+		return fail("fork", errno, "")
+	}
+	return wait(pid)
+}
+
+func readPlan() (Plan, error) {
+	var b []byte
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := syscall.Read(PlanFD, buf)
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil {
+			return Plan{}, err
+		}
+		if n == 0 {
+			return Decode(b)
+		}
+		b = append(b, buf[:n]...)
+	}
+}
+
+func fail(step string, errno syscall.Errno, detail string) int {
+	report("setup " + step + " " + strconv.Itoa(int(errno)) + " " + detail + "\n")
+	return 125
+}
+
+func report(line string) { _, _ = syscall.Write(StatusFD, []byte(line)) }
+
+// wait reports how the program ended. Its descendants end with the PID namespace, whose first process
+// (bubblewrap's) ends when this one does.
+func wait(pid int) int {
+	var status syscall.WaitStatus
+	var usage syscall.Rusage
+	for {
+		_, err := syscall.Wait4(pid, &status, 0, &usage)
+		if err == nil {
+			break
+		}
+		if err != syscall.EINTR {
+			return fail("wait", err.(syscall.Errno), "")
+		}
+	}
+	code, signal := status.ExitStatus(), 0
+	if status.Signaled() {
+		signal = int(status.Signal())
+		code = 128 + signal
+	}
+	report("exit " + strconv.Itoa(code) + " " + strconv.Itoa(signal) + " " + strconv.FormatInt(usage.Maxrss, 10) + " " +
+		strconv.FormatInt(usage.Utime.Nano()/1000, 10) + " " + strconv.FormatInt(usage.Stime.Nano()/1000, 10) + "\n")
+	return code
+}

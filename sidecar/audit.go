@@ -1,0 +1,92 @@
+package sidecar
+
+import (
+	"context"
+
+	"code.sidecar.dev/sidecar/protocol"
+	"code.sidecar.dev/workspace"
+	"code.sidecar.dev/workspace/guard"
+)
+
+// guardOf is the workspace's guard, which lives as long as the engine: only its first walk costs.
+func (e *Engine) guardOf(ws *workspace.Workspace) (*guard.Guard, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if g, ok := e.guards[ws.Root]; ok {
+		return g, nil
+	}
+	rules := e.rules()
+	g, err := guard.Open(ws.Root, guard.Options{GitDirs: gitDirs(ws), Obeyed: func(base string) (string, bool, bool) {
+		entry, ok := rules.Match(base)
+		return entry.Reason, entry.Folder, ok
+	}})
+	if err != nil {
+		return nil, &protocol.Error{Kind: protocol.Internal, Message: "watching the workspace: " + err.Error(), Err: err}
+	}
+	e.guards[ws.Root] = g
+	return g, nil
+}
+
+// gitDirs are all git directories that are known of a workspace.
+func gitDirs(ws *workspace.Workspace) []string {
+	var out []string
+	seen := map[string]bool{}
+	add := func(dir string) {
+		if dir != "" && !seen[dir] {
+			seen[dir] = true
+			out = append(out, dir)
+		}
+	}
+	var visit func(*workspace.Repository)
+	visit = func(r *workspace.Repository) {
+		if r == nil {
+			return
+		}
+		add(r.GitDir)
+		add(r.CommonDir)
+		for _, w := range r.Worktrees {
+			add(w.Admin)
+		}
+		for _, s := range r.Submodules {
+			visit(s)
+		}
+	}
+	visit(ws.Repo)
+	for _, n := range ws.Nested {
+		visit(n)
+	}
+	return out
+}
+
+// watch has the guard look at this run. stop ends a run that arms things without end.
+func (p *prepared) watch(stop func()) *guard.Watch {
+	o := guard.BeginOptions{RunID: p.id, GitDirs: gitDirs(p.ws), Storm: stop}
+	for _, h := range p.held {
+		switch h.Hold {
+		case workspace.Watch:
+			o.Watched = append(o.Watched, guard.Watched{Path: h.Path, Reason: h.Reason, Folder: h.Folder})
+		case workspace.ReadOnly, workspace.Placeholder:
+			o.Held = append(o.Held, h.Path)
+		}
+	}
+	return p.guard.Begin(o)
+}
+
+// audit ends the watch. In a very large tree its rest goes on after the answer, and what it finds is told
+// with the next result.
+func (e *Engine) audit(w *guard.Watch, p *prepared) (findings []protocol.Finding, pending bool) {
+	ctx, stop := context.WithTimeout(context.Background(), patienceAfter)
+	defer stop()
+	report := w.End(ctx)
+	if report.Degraded != "" {
+		p.ws.Notes = append(p.ws.Notes, report.Degraded)
+	}
+	if report.Rest != nil {
+		go func() {
+			for more := range report.Rest {
+				e.pending.add(more)
+			}
+		}()
+	}
+	return append(e.pending.take(), report.Findings...), report.Rest != nil
+}

@@ -1,0 +1,121 @@
+// Package sidecar runs code in the sandbox of one workspace after another: it finds the workspace, the
+// environment and the protected paths, makes the policy, has a backend carry it out, watches and audits.
+//
+//	e := sidecar.New(sidecar.Options{})
+//	defer e.Close()
+//	result, err := e.Run(ctx, root, "--workspace", protocol.RunParams{Language: "python", Code: "print(1)"}, nil)
+//
+// Errors are *protocol.Error. What a run may do is in package sandbox; what it may not change in package
+// workspace. SECURITY.md says what is promised and what is not.
+package sidecar
+
+import (
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"code.sidecar.dev/sandbox"
+	"code.sidecar.dev/sidecar/config"
+	"code.sidecar.dev/workspace/guard"
+	"code.sidecar.dev/workspace/hold"
+)
+
+// Options are what an engine is made of. The zero value is this process's own environment and the defaults.
+type Options struct {
+	// Settings, or nil for the defaults.
+	Settings *config.Settings
+	// StateDir is where placeholders are recorded and long outputs kept; "" is the user's state folder.
+	StateDir string
+	// Getenv and Home are the user's environment; nil and "" are the process's.
+	Getenv func(string) string
+	Home   string
+	// Host replaces what is probed of the machine, for tests.
+	Host *sandbox.Host
+	Log  *slog.Logger
+}
+
+// Engine runs code. It is safe for many callers at once.
+type Engine struct {
+	settings config.Settings
+	state    string
+	getenv   func(string) string
+	home     string
+	host     sandbox.Host
+	log      *slog.Logger
+
+	// argvMounts is set when the kernel turned out to give no capabilities inside a sandbox.
+	argvMounts atomic.Bool
+
+	mu      sync.Mutex
+	guards  map[string]*guard.Guard
+	ledger  *hold.Ledger
+	pending pendingFindings
+}
+
+// New makes an engine. It touches nothing yet.
+func New(o Options) *Engine {
+	e := &Engine{settings: config.Defaults(), state: o.StateDir, getenv: o.Getenv, home: o.Home, log: o.Log, guards: map[string]*guard.Guard{}}
+	if o.Settings != nil {
+		e.settings = *o.Settings
+	}
+	if e.getenv == nil {
+		e.getenv = os.Getenv
+	}
+	if e.home == "" {
+		e.home, _ = os.UserHomeDir()
+	}
+	if e.log == nil {
+		e.log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	e.host = probe()
+	if o.Host != nil {
+		e.host = *o.Host
+	}
+	if e.settings.Sandbox.Mounts == "argv" {
+		e.argvMounts.Store(true)
+	}
+	return e
+}
+
+// Close ends the guards. Runs still going on are the caller's to cancel first.
+func (e *Engine) Close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for root, g := range e.guards {
+		g.Close()
+		delete(e.guards, root)
+	}
+}
+
+// stateDir is the state folder, made on first use.
+func (e *Engine) stateDir() (string, error) {
+	if e.state != "" {
+		return e.state, os.MkdirAll(e.state, 0o700)
+	}
+	dir, err := config.StateDir()
+	if err == nil {
+		e.state = dir
+	}
+	return dir, err
+}
+
+// outputDir is where long outputs are kept.
+func (e *Engine) outputDir() (string, error) {
+	state, err := e.stateDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(state, "output")
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+// resolvedHome is the home folder with links resolved, which is how the sandbox compares paths.
+func (e *Engine) resolvedHome() string {
+	if real, err := filepath.EvalSymlinks(e.home); err == nil {
+		return real
+	}
+	return e.home
+}

@@ -1,0 +1,119 @@
+package sidecar
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"code.sidecar.dev/sidecar/protocol"
+)
+
+// capture keeps one stream of a run: the whole of a short one in memory, of a long one its head and its
+// tail, and the whole in a file, which is made only then. Safe for one writer and one reader at a time.
+type capture struct {
+	mu    sync.Mutex
+	limit int // bytes kept in memory
+	head  []byte
+	tail  []byte
+	total int64
+	// open makes the file for the whole; nil keeps none.
+	open func() (*os.File, error)
+	file *os.File
+	err  error
+}
+
+// Write keeps b. It never fails: a run must not end because its output could not be stored.
+func (c *capture) Write(b []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.file == nil && c.err == nil && c.open != nil && c.total+int64(len(b)) > int64(c.limit) {
+		c.spill()
+	}
+	if c.file != nil {
+		c.store(b)
+	}
+	c.keep(b)
+	c.total += int64(len(b))
+	return len(b), nil
+}
+
+// spill starts the file with what was kept so far, which is everything.
+func (c *capture) spill() {
+	if c.file, c.err = c.open(); c.err != nil {
+		return
+	}
+	c.store(c.head)
+	c.store(c.tail)
+}
+
+func (c *capture) store(b []byte) {
+	if _, err := c.file.Write(b); err != nil && c.err == nil {
+		c.err = err
+	}
+}
+
+// keep fills the head to half the limit and lets the tail slide over the rest.
+func (c *capture) keep(b []byte) {
+	if room := c.limit/2 - len(c.head); room > 0 {
+		n := min(room, len(b))
+		c.head = append(c.head, b[:n]...)
+		b = b[n:]
+	}
+	c.tail = append(c.tail, b...)
+	if over := len(c.tail) - (c.limit - c.limit/2); over > 0 {
+		c.tail = append(c.tail[:0], c.tail[over:]...)
+	}
+}
+
+// output is the stream as a result; the file is closed.
+func (c *capture) output() protocol.Output {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := protocol.Output{Bytes: c.total}
+	if c.total <= int64(len(c.head)+len(c.tail)) {
+		out.Text = valid(string(c.head) + string(c.tail))
+		return out
+	}
+	out.Truncated = true
+	where := ""
+	if c.file != nil {
+		out.File = c.file.Name()
+		where = ", the whole is in " + out.File
+		if err := c.file.Close(); err != nil && c.err == nil {
+			c.err = err
+		}
+	}
+	if c.err != nil {
+		where = fmt.Sprintf(", and the whole could not be stored: %v", c.err)
+	}
+	left := c.total - int64(len(c.head)+len(c.tail))
+	out.Text = valid(trimEnd(c.head)) + fmt.Sprintf("\n… %d bytes left out%s …\n", left, where) + valid(trimStart(c.tail))
+	return out
+}
+
+// valid replaces what is no UTF-8.
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// trimEnd drops a character that the cut left incomplete at the end.
+func trimEnd(b []byte) string {
+	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
+		if c := b[len(b)-i]; utf8.RuneStart(c) {
+			if !utf8.FullRune(b[len(b)-i:]) {
+				return string(b[:len(b)-i])
+			}
+			break
+		}
+	}
+	return string(b)
+}
+
+// trimStart drops the rest of a character that the cut went through at the start.
+func trimStart(b []byte) string {
+	i := 0
+	for i < len(b) && i < utf8.UTFMax-1 && !utf8.RuneStart(b[i]) {
+		i++
+	}
+	return string(b[i:])
+}

@@ -1,0 +1,202 @@
+package sidecar
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"code.sidecar.dev/sandbox"
+	"code.sidecar.dev/sidecar/config"
+	"code.sidecar.dev/sidecar/env"
+	"code.sidecar.dev/sidecar/protocol"
+	"code.sidecar.dev/workspace"
+)
+
+// job is everything that a run's policy is made of.
+type job struct {
+	ws       *workspace.Workspace
+	env      env.Environment
+	settings config.Settings
+	account  account
+	params   protocol.RunParams
+	dir      string
+	held     []workspace.Protected
+	sockets  []string
+	git      gitSettings
+	getenv   func(string) string
+}
+
+// gitSettings are what git inside is told: the text of its global config, and settings by environment.
+type gitSettings struct {
+	global string
+	keys   [][2]string
+}
+
+// policy is the run's policy, and the interpreter's path for the result.
+func (j job) policy() (sandbox.Policy, string, error) {
+	p := sandbox.Policy{UID: j.account.uid, GID: j.account.gid, Hostname: hostname, Dir: j.dir, Limits: limits(j.settings.Limits)}
+	p.Limits.Time = timeout(j.params, j.settings.Limits)
+	system(&p)
+	j.scratch(&p)
+	j.mounts(&p)
+	varTmp(&p)
+	p.Files = append(p.Files, j.account.files()...)
+	p.Files = append(p.Files, sandbox.File{Target: gitConfig, Data: []byte(j.git.global), Mode: 0o444})
+	p.Pins = sandbox.BuildPins(j.writable(), j.pins())
+	extra, program, err := j.command(&p)
+	if err != nil {
+		return p, "", err
+	}
+	p.Env = j.environment(extra)
+	return p, program, nil
+}
+
+func limits(l config.Limits) sandbox.Limits {
+	return sandbox.Limits{Memory: int64(l.Memory), FileSize: int64(l.FileSize), Output: int64(l.Output), Processes: l.Processes, OpenFiles: l.OpenFiles}
+}
+
+// scratch are the private folders in memory.
+func (j job) scratch(p *sandbox.Policy) {
+	size := int64(j.settings.Limits.Scratch)
+	p.Scratch = append(p.Scratch,
+		sandbox.Scratch{Target: "/tmp", Size: size, Mode: 0o1777},
+		sandbox.Scratch{Target: "/dev/shm", Size: size, Mode: 0o1777},
+		sandbox.Scratch{Target: j.account.home, Size: size, Mode: 0o700})
+}
+
+// varTmp makes /var/tmp the private /tmp, unless something visible lies below /var.
+func varTmp(p *sandbox.Policy) {
+	inVar := func(m sandbox.Mount) bool { return sandbox.Inside(m.Target, "/var") }
+	if !slices.ContainsFunc(p.Mounts, inVar) && !slices.ContainsFunc(p.Scratch, func(s sandbox.Scratch) bool { return sandbox.Inside(s.Target, "/var") }) {
+		p.Links = append(p.Links, sandbox.Link{Target: "/var/tmp", To: "/tmp"})
+	}
+}
+
+// mounts are the workspace, at its own path, what git needs outside it, and the environment.
+func (j job) mounts(p *sandbox.Policy) {
+	access := sandbox.ReadWrite
+	if j.settings.Workspace.Access == "read-only" {
+		access = sandbox.ReadOnly
+	}
+	add := func(path string, access sandbox.Access, optional bool) {
+		p.Mounts = append(p.Mounts, sandbox.Mount{Source: path, Target: path, Access: access, Optional: optional})
+	}
+	add(j.ws.Root, access, false)
+	for _, path := range j.ws.Writable() {
+		add(path, access, false)
+	}
+	for _, path := range j.ws.ReadableOutside() {
+		add(path, sandbox.ReadOnly, true)
+	}
+	for _, m := range j.env.Mounts {
+		if !sandbox.Inside(m.Path, "/usr") && !sandbox.Inside(m.Path, j.ws.Root) {
+			add(m.Path, sandbox.ReadOnly, true)
+		}
+	}
+}
+
+// writable are the folders that pins are needed in.
+func (j job) writable() []string { return append([]string{j.ws.Root}, j.ws.Writable()...) }
+
+// pins are the protected paths that exist, placeholders included, and sockets of host programs.
+func (j job) pins() []sandbox.Held {
+	kinds := map[workspace.Hold]sandbox.PinKind{workspace.ReadOnly: sandbox.Frozen, workspace.Placeholder: sandbox.Frozen,
+		workspace.Writable: sandbox.Thawed, workspace.Hidden: sandbox.Covered}
+	var out []sandbox.Held
+	for _, h := range j.held {
+		if kind, ok := kinds[h.Hold]; ok {
+			out = append(out, sandbox.Held{Path: h.Path, Kind: kind, Folder: h.Folder, Link: h.Link})
+		}
+	}
+	for _, s := range j.sockets {
+		out = append(out, sandbox.Held{Path: s, Kind: sandbox.Covered})
+	}
+	return out
+}
+
+// command sets what to execute, and gives the variables it needs.
+func (j job) command(p *sandbox.Policy) (vars []string, program string, err error) {
+	if len(j.params.Command) > 0 {
+		argv, err := j.resolve(j.params.Command)
+		p.Argv = argv
+		return nil, argv[0], err
+	}
+	lang, err := env.Lookup(j.params.Language)
+	if err != nil {
+		return nil, "", bad("", "%v", err)
+	}
+	interp, err := j.env.Interpreter(lang)
+	if err != nil {
+		return nil, "", &protocol.Error{Kind: protocol.UnknownEnvironment, Message: err.Error(), Err: err}
+	}
+	file := filepath.Join(codeDir, env.FileName(lang, j.params.Code))
+	p.Files = append(p.Files, sandbox.File{Target: file, Data: []byte(env.Source(lang, j.params.Code)), Mode: 0o444})
+	argv, vars, links := env.Invocation(interp, file, j.dir, j.ws.Root, j.params.Args)
+	for _, name := range slices.Sorted(maps.Keys(links)) {
+		p.Links = append(p.Links, sandbox.Link{Target: filepath.Join(codeDir, name), To: links[name]})
+	}
+	p.Argv = argv
+	return vars, interp.Program, nil
+}
+
+// resolve finds a command's program as the sandbox will see it: execve(2) knows no PATH.
+func (j job) resolve(command []string) ([]string, error) {
+	name := command[0]
+	if strings.Contains(name, "/") {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(j.dir, name)
+		}
+		return append([]string{name}, command[1:]...), nil
+	}
+	for _, dir := range j.env.Path {
+		file := filepath.Join(dir, name)
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return append([]string{file}, command[1:]...), nil
+		}
+	}
+	return command, &protocol.Error{Kind: protocol.UnknownEnvironment, Message: "no program " + name + " in the sandbox's PATH",
+		Hint: "its PATH is " + strings.Join(j.env.Path, ":") + "; name the program by its path, or install it under /usr"}
+}
+
+// environment is the whole environment: a clean set, the configured variables, then the request's own.
+func (j job) environment(extra []string) []string {
+	vars := map[string]string{
+		"HOME": j.account.home, "USER": j.account.name, "LOGNAME": j.account.name, "SHELL": "/bin/sh",
+		"PATH": strings.Join(j.env.Path, ":"), "LANG": "C.UTF-8", "TERM": "dumb", "TMPDIR": "/tmp", "TZ": j.getenv("TZ"),
+		"PWD": j.dir, "SIDECAR": "1", "SIDECAR_WORKSPACE": j.ws.Root,
+		"GIT_CONFIG_GLOBAL": gitConfig, "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat", "PAGER": "cat",
+	}
+	if vars["TZ"] == "" {
+		delete(vars, "TZ")
+	}
+	for i, kv := range j.git.keys {
+		vars["GIT_CONFIG_KEY_"+strconv.Itoa(i)], vars["GIT_CONFIG_VALUE_"+strconv.Itoa(i)] = kv[0], kv[1]
+	}
+	if n := len(j.git.keys); n > 0 {
+		vars["GIT_CONFIG_COUNT"] = strconv.Itoa(n)
+	}
+	set := func(list []string) {
+		for _, kv := range list {
+			if name, value, ok := strings.Cut(kv, "="); ok {
+				vars[name] = value
+			}
+		}
+	}
+	set(j.env.Env)
+	set(extra)
+	for _, name := range j.settings.Env.Pass {
+		if v := j.getenv(name); v != "" {
+			vars[name] = v
+		}
+	}
+	maps.Copy(vars, j.settings.Env.Set)
+	maps.Copy(vars, j.params.Env)
+	out := make([]string, 0, len(vars))
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		out = append(out, name+"="+vars[name])
+	}
+	return out
+}

@@ -1,0 +1,88 @@
+package sidecar
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"code.sidecar.dev/sandbox"
+	"code.sidecar.dev/sidecar/config"
+	"code.sidecar.dev/sidecar/protocol"
+)
+
+// bad is a request that cannot be served as it is.
+func bad(hint, format string, args ...any) *protocol.Error {
+	return &protocol.Error{Kind: protocol.BadRequest, Message: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// checkRequest refuses what no sandbox could carry out, before anything is touched.
+func checkRequest(p protocol.RunParams, l config.Limits) error {
+	switch {
+	case p.Language == "" && len(p.Command) == 0:
+		return bad("name a language, or give a command", "nothing to run: neither a language with code nor a command")
+	case p.Language != "" && len(p.Command) > 0:
+		return bad("give one of them", "both a language and a command")
+	case len(p.Command) > 0 && p.Command[0] == "":
+		return bad("give the program's name or path", "the command's first word is empty")
+	case int64(len(p.Code)) > int64(l.Code):
+		return bad("put it into a file of the workspace and run that, or raise limits.code", "the code has %d bytes, the limit is %d (limits.code)", len(p.Code), l.Code)
+	case p.Timeout < 0:
+		return bad("leave it out for the default", "the timeout %v is negative", p.Timeout)
+	case l.TimeoutMax > 0 && p.Timeout > l.TimeoutMax:
+		return bad("ask for less, or raise limits.timeout_max in the user's config", "the timeout %v is over the configured maximum %v (limits.timeout_max)", p.Timeout, l.TimeoutMax)
+	}
+	return checkTexts(p)
+}
+
+func checkTexts(p protocol.RunParams) error {
+	if i := strings.IndexByte(p.Code, 0); i >= 0 {
+		return bad("code is text; write binary data as escapes, or read it from a file", "the code has a NUL byte at offset %d", i)
+	}
+	if !utf8.ValidString(p.Code) {
+		return bad("send the code as UTF-8", "the code is no valid UTF-8")
+	}
+	for _, s := range slices.Concat(p.Command, p.Args, []string{p.Cwd}) {
+		if strings.IndexByte(s, 0) >= 0 {
+			return bad("leave it out", "%q has a NUL byte", s)
+		}
+	}
+	for name, value := range p.Env {
+		if !variable.MatchString(name) {
+			return bad("use letters, digits and _", "%q is no name for an environment variable", name)
+		}
+		if strings.IndexByte(value, 0) >= 0 {
+			return bad("leave it out", "the environment variable %s has a NUL byte", name)
+		}
+	}
+	return nil
+}
+
+// workingDir resolves a request's cwd, which must be an existing folder of the workspace.
+func workingDir(root, cwd string) (string, error) {
+	dir := cwd
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(root, dir)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", bad("give a folder of the workspace, absolute or relative to its root", "the working folder %q: %v", cwd, err)
+	}
+	if !sandbox.Inside(real, root) {
+		return "", bad("give a folder of the workspace, absolute or relative to its root", "the working folder %q is outside the workspace %q", cwd, root)
+	}
+	return real, nil
+}
+
+// timeout is how long the run may last.
+func timeout(p protocol.RunParams, l config.Limits) time.Duration {
+	if p.Timeout > 0 {
+		return p.Timeout
+	}
+	return l.Timeout
+}

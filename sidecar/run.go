@@ -1,0 +1,180 @@
+package sidecar
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"code.sidecar.dev/sandbox"
+	"code.sidecar.dev/sandbox/bubblewrap"
+	"code.sidecar.dev/sidecar/doctor"
+	"code.sidecar.dev/sidecar/protocol"
+)
+
+// Sink takes a run's output while it lasts. It is called from two goroutines, one a stream.
+type Sink func(protocol.Stream, []byte)
+
+// keptOutput is how much of each stream a result holds; the whole of a longer one is in a file.
+const keptOutput = 1 << 20
+
+// Run runs code or a command in the workspace around dir, and returns when every process of the run is gone
+// and the audit is done. source says where dir came from, for the result. sink may be nil.
+func (e *Engine) Run(ctx context.Context, dir, source string, p protocol.RunParams, sink Sink) (protocol.RunResult, error) {
+	return e.RunWithInput(ctx, dir, source, p, bytes.NewReader(p.Stdin), sink)
+}
+
+// RunWithInput is Run with a standard input that streams; nil is an empty one.
+func (e *Engine) RunWithInput(ctx context.Context, dir, source string, p protocol.RunParams, stdin io.Reader, sink Sink) (protocol.RunResult, error) {
+	asked := time.Now()
+	if err := checkRequest(p, e.settings.Limits); err != nil {
+		return protocol.RunResult{}, err
+	}
+	result, err := e.attempt(ctx, dir, p, stdin, sink)
+	if e.retry(err) {
+		result, err = e.attempt(ctx, dir, p, stdin, sink)
+	}
+	if err != nil {
+		return result, e.explain(err)
+	}
+	result.Duration = time.Since(asked)
+	result.WorkspaceSource = source
+	return result, nil
+}
+
+// retry decides whether a run that never started is worth a second try: a protected path that changed while
+// it was being held is planned anew; where the kernel gives no capabilities inside, bubblewrap makes the mounts.
+func (e *Engine) retry(err error) bool {
+	var start *sandbox.StartError
+	if !errors.As(err, &start) {
+		return false
+	}
+	forbidden := errors.Is(start.Err, syscall.EPERM) || errors.Is(start.Err, syscall.EACCES) || errors.Is(start.Err, syscall.ENOSYS)
+	if (start.Step == sandbox.StepPin || start.Step == sandbox.StepShim) && forbidden && !e.argvMounts.Load() && e.settings.Sandbox.Mounts != "shim" {
+		e.log.Warn("this kernel gives no capabilities inside a sandbox; bubblewrap makes all mounts from now on", "err", err)
+		e.argvMounts.Store(true)
+		return true
+	}
+	return start.Step == sandbox.StepPin && errors.Is(start.Err, syscall.ENOENT)
+}
+
+// attempt is one try: prepare, run, audit, and clear away.
+func (e *Engine) attempt(ctx context.Context, dir string, p protocol.RunParams, stdin io.Reader, sink Sink) (protocol.RunResult, error) {
+	prep, err := e.prepare(ctx, dir, p)
+	if err != nil {
+		return protocol.RunResult{}, err
+	}
+	defer prep.release()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	watch := prep.watch(stop)
+	out := prep.captures(e)
+	end, err := sandbox.Run(ctx, prep.plan, sandbox.IO{Stdin: stdin, Stdout: out.writer(protocol.Stdout, sink), Stderr: out.writer(protocol.Stderr, sink)})
+	findings, pending := e.audit(watch, prep)
+	if err != nil {
+		return protocol.RunResult{}, err
+	}
+	return prep.result(end, out, findings, pending), nil
+}
+
+// captures are both streams of a run.
+type captures struct{ stdout, stderr *capture }
+
+func (c captures) writer(s protocol.Stream, sink Sink) io.Writer {
+	to := c.stdout
+	if s == protocol.Stderr {
+		to = c.stderr
+	}
+	if sink == nil {
+		return to
+	}
+	return writerFunc(func(b []byte) (int, error) {
+		sink(s, b)
+		return to.Write(b)
+	})
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+func (p *prepared) captures(e *Engine) captures {
+	stream := func(name protocol.Stream) *capture {
+		return &capture{limit: keptOutput, open: func() (*os.File, error) {
+			dir, err := e.outputDir()
+			if err != nil {
+				return nil, err
+			}
+			return os.OpenFile(filepath.Join(dir, p.id+"."+string(name)), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		}}
+	}
+	return captures{stream(protocol.Stdout), stream(protocol.Stderr)}
+}
+
+// result puts together how the run ended.
+func (p *prepared) result(end sandbox.End, out captures, findings []protocol.Finding, pending bool) protocol.RunResult {
+	r := protocol.RunResult{
+		ID: p.id, ExitCode: end.ExitCode, Limit: end.Limit, Cancelled: end.Cancelled, MaxRSS: end.MaxRSS,
+		Stdout: out.stdout.output(), Stderr: out.stderr.output(),
+		Workspace: p.ws.Root, Environment: p.env.ID, Interpreter: p.program,
+		Findings: findings, AuditPending: pending, Gaps: p.plan.Gaps, Notes: p.ws.Notes,
+	}
+	if end.Signal != 0 {
+		r.Signal = signalName(end.Signal)
+	}
+	r.Notes = append(r.Notes, p.notes(end, r)...)
+	return r
+}
+
+// newID is a run's id: the time, so that ids sort, and enough chance that two never meet.
+func newID() string {
+	var b [4]byte
+	_, _ = rand.Read(b[:])
+	return fmt.Sprintf("%s-%x", time.Now().UTC().Format("20060102-150405"), b)
+}
+
+// explain makes any error a *protocol.Error that says what to do.
+func (e *Engine) explain(err error) error {
+	var known *protocol.Error
+	if errors.As(err, &known) {
+		return known
+	}
+	var start *sandbox.StartError
+	if !errors.As(err, &start) {
+		return &protocol.Error{Kind: protocol.Internal, Message: err.Error(), Err: err}
+	}
+	switch start.Step {
+	case sandbox.StepBackend:
+		return e.backendError(start)
+	case sandbox.StepProgram:
+		return &protocol.Error{Kind: protocol.UnknownEnvironment, Message: fmt.Sprintf("the program cannot be executed in the sandbox: %v", start.Err),
+			Hint: "name a program that lies under /usr, in the workspace, or in an interpreter's folder (see `sidecar envs`); a script needs a #! line and the execute bit", Err: err}
+	case sandbox.StepDir:
+		return bad("give a folder of the workspace that you may enter", "the working folder cannot be entered in the sandbox: %v", start.Err)
+	case sandbox.StepPin:
+		return &protocol.Error{Kind: protocol.Internal, Message: fmt.Sprintf("%q, which a run must not change, cannot be held: %v; nothing was run", start.Path, start.Err),
+			Hint: "if it was just changed, ask again; if it is unreadable, mend its permissions", Err: err}
+	}
+	return &protocol.Error{Kind: protocol.BackendMissing, Message: err.Error(), Hint: "ask `sidecar doctor` what this machine lacks", Err: err}
+}
+
+// backendError has the doctor read what bubblewrap said.
+func (e *Engine) backendError(start *sandbox.StartError) error {
+	text := start.Text
+	if text == "" {
+		text = start.Err.Error()
+	}
+	if strings.Contains(text, "execvp") {
+		text = start.Err.Error() + ": " + text
+	}
+	found := doctor.Diagnose(text, doctor.Facts(doctor.Options{Path: e.getenv("PATH"), Bubblewrap: e.settings.Sandbox.Bubblewrap}))
+	found.Err = start
+	return found
+}
