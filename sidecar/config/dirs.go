@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 
 	"github.com/adrg/xdg"
@@ -26,11 +27,13 @@ func StateDir() (string, error) { return privateDir(filepath.Join(xdg.StateHome,
 // CacheDir is the folder for what can be made again, private like StateDir.
 func CacheDir() (string, error) { return privateDir(filepath.Join(xdg.CacheHome, "sidecar")) }
 
-// RuntimeDir is the folder for sockets, private like StateDir. Where the session has no XDG_RUNTIME_DIR of ours
-// it lies in StateDir; the shared /tmp is never used.
+// RuntimeDir is the folder for sockets, private like StateDir: in /run/user/UID where the session has that, else
+// in StateDir; never in the shared /tmp. XDG_RUNTIME_DIR is not asked: many MCP clients start their servers without
+// it, and those must come to the same socket as a terminal that has it.
 func RuntimeDir() (string, error) {
-	if err := checkOwner(xdg.RuntimeDir); err == nil {
-		return privateDir(filepath.Join(xdg.RuntimeDir, "sidecar"))
+	session := filepath.Join(sessions, strconv.Itoa(os.Geteuid()))
+	if checkOwner(session) == nil {
+		return privateDir(filepath.Join(session, "sidecar"))
 	}
 	state, err := StateDir()
 	if err != nil {
@@ -38,6 +41,9 @@ func RuntimeDir() (string, error) {
 	}
 	return privateDir(filepath.Join(state, "run"))
 }
+
+// sessions is where login managers make a folder for each user; tests replace it.
+var sessions = "/run/user"
 
 // privateDir makes sure that path is a folder of ours that nobody else can enter. Only its last part may not be
 // a link; those above are the person's.

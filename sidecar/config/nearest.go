@@ -12,16 +12,23 @@ func nearest(key string) string {
 	}
 	best, least := "", 1+max(2, len(leaf(key))/2)
 	for _, known := range names() {
-		// A right word in a wrong section is one mistake.
-		d := min(distance(key, known), 1+distance(leaf(key), leaf(known)))
-		if d < least {
+		if d := mistakes(key, known); d < least {
 			best, least = known, d
 		}
 	}
 	if best == "" {
-		return "known are " + strings.Join(siblings(key), ", ")
+		return "known there: " + strings.Join(siblings(key), ", ")
 	}
 	return "did you mean " + best + "?"
+}
+
+// mistakes is how many would lead from a known key to this one. The right word in a wrong section is one, and so
+// is a word cut short.
+func mistakes(key, known string) int {
+	if len(leaf(key)) > 2 && strings.HasPrefix(known, key) {
+		return 1
+	}
+	return min(distance(key, known), 1+distance(leaf(key), leaf(known)))
 }
 
 // names are all sections and keys.
@@ -45,7 +52,7 @@ func siblings(key string) []string {
 	var all []string
 	for _, name := range names() {
 		if rest, ok := strings.CutPrefix(name, section); ok && rest != "" && !strings.Contains(rest, ".") {
-			all = append(all, name)
+			all = append(all, rest)
 		}
 	}
 	return all

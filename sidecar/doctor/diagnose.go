@@ -107,7 +107,7 @@ func tooOld(stderr string, m Machine) (string, string) {
 		have += ", version " + m.Bubblewrap.Version + ","
 	}
 	return fmt.Sprintf("starting a sandbox: bubblewrap is too old: %s says %q; want %s or newer", have, stderr, wantBubblewrap),
-		"update it: " + m.install("bubblewrap") + "\n(or name a newer one: sandbox.bubblewrap in the user's config)"
+		"update it: " + m.update()
 }
 
 func setuid(stderr string, m Machine) (string, string) {

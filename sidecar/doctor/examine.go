@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,7 +86,7 @@ func checkBubblewrap(m Machine) Check {
 	case b.Problem != "":
 		return Check{"bubblewrap", Fail, b.Path + ": " + b.Problem, "reinstall it: " + m.install("bubblewrap")}
 	case older(b.Version, wantBubblewrap):
-		c.Status, c.Detail, c.Fix = Fail, c.Detail+"; want "+wantBubblewrap+" or newer", m.install("bubblewrap")
+		c.Status, c.Detail, c.Fix = Fail, c.Detail+"; want "+wantBubblewrap+" or newer", m.update()
 	case b.Setuid:
 		c.Status, c.Detail = Warn, c.Detail+"; it is setuid, and so refuses options that sidecar needs"
 		c.Fix = m.sudo() + "chmod u-s " + shellQuote(b.Path)
@@ -213,7 +214,8 @@ func checkNix(m Machine) Check {
 	case n.Problem != "":
 		return Check{"nix", Warn, n.Path + ": " + n.Problem, ""}
 	case older(n.Version, wantNix) && !strings.Contains(n.Path, "lix"):
-		return Check{"nix", Warn, n.Version + " at " + n.Path + "; current nixpkgs wants " + wantNix + " or newer", "nix upgrade-nix"}
+		return Check{"nix", Warn, n.Version + " at " + n.Path + "; current nixpkgs wants " + wantNix + " or newer",
+			"install it with Nix's own installer in place of the distribution's package, or: nix upgrade-nix"}
 	}
 	return Check{"nix", OK, n.Version + " at " + n.Path + "; sidecar turns flakes on for itself", ""}
 }
@@ -255,8 +257,8 @@ func checkRuntime(m Machine) Check {
 	switch {
 	case d.Problem != "":
 		return Check{"runtime folder", Fail, d.Problem, "log in through systemd or elogind, which make /run/user/$(id -u)"}
-	case m.SessionDir == "":
-		return Check{"runtime folder", OK, d.Path + " (XDG_RUNTIME_DIR is not set)", ""}
+	case m.SessionDir != "" && !strings.HasPrefix(d.Path, filepath.Clean(m.SessionDir)+"/"):
+		return Check{"runtime folder", OK, d.Path + " (not in XDG_RUNTIME_DIR, which many MCP clients hide from servers)", ""}
 	}
 	return Check{"runtime folder", OK, d.Path, ""}
 }

@@ -49,11 +49,11 @@ func (s system) machine() Machine {
 		OS: runtime.GOOS, UID: os.Geteuid(),
 		Distribution: release["ID"], Like: release["ID_LIKE"], Pretty: release["PRETTY_NAME"],
 		Kernel: s.read("proc/sys/kernel/osrelease"), Banner: s.read("proc/version"),
-		Container: s.container(), Systemd: s.exists("run/systemd/system"),
-		Sysctls:  s.sysctls(),
-		AppArmor: s.read("sys/module/apparmor/parameters/enabled") == "Y",
-		Profile:  s.first(restrictPath, "/etc/apparmor.d/bwrap", "/etc/apparmor.d/usr.bin.bwrap"),
-		Extra:    s.first(restrictExtra),
+		Container: s.container(),
+		Sysctls:   s.sysctls(),
+		AppArmor:  s.read("sys/module/apparmor/parameters/enabled") == "Y",
+		Profile:   s.first(restrictPath, "/etc/apparmor.d/bwrap", "/etc/apparmor.d/usr.bin.bwrap"),
+		Extra:     s.first(restrictExtra),
 	}
 	m.Cgroup = s.cgroup()
 	m.SessionDir = s.env("XDG_RUNTIME_DIR")

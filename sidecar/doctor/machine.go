@@ -23,8 +23,6 @@ type Machine struct {
 	Kernel, Banner string
 	// Container is who runs the container that this is: "docker", "podman", "kubernetes", "lxc", another name, or empty.
 	Container string
-	// Systemd says that systemd is the init, so that its user manager can delegate control groups.
-	Systemd bool
 
 	// Sysctls are kernel parameters by their dotted names; one that does not exist is missing.
 	Sysctls map[string]string

@@ -42,6 +42,12 @@ func (m Machine) install(name string) string {
 	return "install the package " + name + " of your distribution"
 }
 
+// update is how to get a newer bubblewrap, also where the distribution has none.
+func (m Machine) update() string {
+	return m.install("bubblewrap") + "\nwhere that is no newer: nix profile install nixpkgs#bubblewrap, " +
+		"and name the program in the user's config as sandbox.bubblewrap"
+}
+
 // sudo is the prefix of a command that only root may run.
 func (m Machine) sudo() string {
 	if m.UID == 0 {
