@@ -44,5 +44,36 @@ type Options struct {
 // Serve speaks MCP on in and out until in ends, the peer is gone or ctx ends. Then it cancels the runs that are
 // left, waits for them and returns.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
+	c := newConn(ctx, out, o.filled())
+	watchHangup(c.ctx, out, func() { c.stop(errHangup) })
+	read := make(chan error, 1)
+	go func() { read <- c.read(newLines(in)) }()
+	err := c.ended(read)
+	c.shut()
+	return err
+}
+
+// ended waits for the first sign that it is over. A client that hangs up ends a connection as well as one that
+// closes it.
+func (c *conn) ended(read <-chan error) error {
+	select {
+	case err := <-read:
+		return err
+	case <-c.ctx.Done():
+	}
+	if err := context.Cause(c.ctx); err != errHangup {
+		return err
+	}
 	return nil
+}
+
+// filled has no nil functions.
+func (o Options) filled() Options {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Getenv == nil {
+		o.Getenv = func(string) string { return "" }
+	}
+	return o
 }

@@ -1,0 +1,82 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"code.sidecar.dev/sidecar/env"
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// envsShown is list_envs' structured result.
+type envsShown struct {
+	Environments    []envShown `json:"environments"`
+	Rules           []string   `json:"rules"`
+	Workspace       string     `json:"workspace"`
+	WorkspaceSource string     `json:"workspaceSource"`
+	Notes           []string   `json:"notes,omitempty"`
+}
+
+type envShown struct {
+	ID        string          `json:"id"`
+	Provider  string          `json:"provider"`
+	Languages []languageShown `json:"languages"`
+	Missing   []missingShown  `json:"missing"`
+}
+
+type languageShown struct {
+	Language string `json:"language"`
+	Version  string `json:"version,omitempty"`
+	Program  string `json:"program"`
+	Via      string `json:"via,omitempty"`
+}
+
+type missingShown struct {
+	Language string `json:"language"`
+	Hint     string `json:"hint"`
+}
+
+// listEnvs is the tool list_envs.
+func (c *conn) listEnvs(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	if _, err := object(callOf(ctx).arguments, nil); err != nil {
+		return failure(err), nil
+	}
+	where, err := c.choose(ctx, req, "")
+	if errors.Is(err, errNeedRoots) {
+		return needRoots(), nil
+	}
+	if err != nil {
+		return failure(err), nil
+	}
+	e, err := c.o.Envs(ctx, where.root)
+	if err != nil {
+		return failure(err), nil
+	}
+	return envsResult(e, where), nil
+}
+
+func envsResult(e env.Environment, where choice) *mcp.CallToolResult {
+	shown := envsShown{Environments: []envShown{showEnv(e)}, Rules: rules,
+		Workspace: where.root, WorkspaceSource: where.source, Notes: where.notes}
+	text := strings.Join([]string{strings.TrimSpace(env.Text(e)), "",
+		"Workspace: " + where.root + " (from " + where.source + ")", "Rules:", bullets(rules)}, "\n")
+	if len(where.notes) > 0 {
+		text += "\nNotes:\n" + bullets(where.notes)
+	}
+	return mcp.NewToolResultStructured(shown, text)
+}
+
+// showEnv lists languages in the order of the table.
+func showEnv(e env.Environment) envShown {
+	shown := envShown{ID: e.ID, Provider: e.Provider, Languages: []languageShown{}, Missing: []missingShown{}}
+	for _, lang := range env.Languages {
+		if found, ok := e.Interpreters[lang.Name]; ok {
+			shown.Languages = append(shown.Languages, languageShown{lang.Name, found.Version, found.Program, found.Via})
+		}
+	}
+	for _, m := range e.Missing {
+		shown.Missing = append(shown.Missing, missingShown{m.Language.Name, m.Hint})
+	}
+	return shown
+}

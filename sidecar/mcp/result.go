@@ -1,0 +1,128 @@
+package mcp
+
+import (
+	"fmt"
+	"strings"
+
+	"code.sidecar.dev/sidecar/protocol"
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// runShown is run_code's structured result.
+type runShown struct {
+	ID              string             `json:"id"`
+	ExitCode        int                `json:"exitCode"`
+	Signal          string             `json:"signal,omitempty"`
+	Limit           string             `json:"limit,omitempty"`
+	Cancelled       bool               `json:"cancelled,omitempty"`
+	Stdout          protocol.Output    `json:"stdout"`
+	Stderr          protocol.Output    `json:"stderr"`
+	Seconds         float64            `json:"seconds"`
+	Workspace       string             `json:"workspace"`
+	WorkspaceSource string             `json:"workspaceSource"`
+	Environment     string             `json:"environment"`
+	Interpreter     string             `json:"interpreter,omitempty"`
+	Findings        []protocol.Finding `json:"findings,omitempty"`
+	AuditPending    bool               `json:"auditPending,omitempty"`
+	Notes           []string           `json:"notes,omitempty"`
+	Gaps            []string           `json:"gaps,omitempty"`
+}
+
+// How much of lists a model gets to see.
+const (
+	mostFindings = 12
+	mostNotes    = 12
+	longestNote  = 400
+)
+
+// runResult shows a result to a model, whole, in both forms: some clients pass on only the text, some only the
+// structure. How the program ended is never a tool error; only the model can say whether it expected that.
+func runResult(r protocol.RunResult) *mcp.CallToolResult {
+	shown := runShown{
+		ID: r.ID, ExitCode: r.ExitCode, Signal: r.Signal, Limit: r.Limit, Cancelled: r.Cancelled,
+		Stdout: protocol.Output{Bytes: r.Stdout.Bytes}, Stderr: protocol.Output{Bytes: r.Stderr.Bytes},
+		Seconds: r.Duration.Round(1e6).Seconds(), Workspace: r.Workspace, WorkspaceSource: r.WorkspaceSource,
+		Environment: r.Environment, Interpreter: r.Interpreter, AuditPending: r.AuditPending,
+		Findings: r.Findings[:min(len(r.Findings), mostFindings)], Gaps: shorter(r.Gaps),
+	}
+	if more := len(r.Findings) - len(shown.Findings); more > 0 {
+		r.Notes = append([]string{fmt.Sprintf("%d further findings are not shown; sidecar's history of runs has them", more)}, r.Notes...)
+	}
+	shown.Notes = shorter(r.Notes)
+	shown.Stdout, shown.Stderr = fit(r.Stdout, r.Stderr, budget-max(costOf(shown), textCost(shown.text())))
+	return mcp.NewToolResultStructured(shown, shown.text())
+}
+
+// shorter bounds a list of sentences.
+func shorter(sentences []string) []string {
+	var all []string
+	for _, s := range sentences[:min(len(sentences), mostNotes)] {
+		all = append(all, cutText(s, longestNote, " […] "))
+	}
+	return all
+}
+
+// text is the result for people and for models that get no structure.
+func (r runShown) text() string {
+	var b strings.Builder
+	b.WriteString(r.ending())
+	fmt.Fprintf(&b, " after %.2f s (run %s, environment %s%s, workspace %s from %s)\n",
+		r.Seconds, r.ID, r.Environment, suffix(" ", r.Interpreter), r.Workspace, r.WorkspaceSource)
+	block(&b, "stdout", r.Stdout)
+	block(&b, "stderr", r.Stderr)
+	if r.Stdout.Bytes+r.Stderr.Bytes == 0 {
+		b.WriteString("no output\n")
+	}
+	section(&b, "findings", r.findings())
+	section(&b, "notes", r.Notes)
+	section(&b, "gaps in this machine's sandbox", r.Gaps)
+	return b.String()
+}
+
+// ending says how the program ended.
+func (r runShown) ending() string {
+	text := fmt.Sprintf("exit status %d", r.ExitCode)
+	if r.Signal != "" {
+		text = fmt.Sprintf("ended by %s (exit status %d)", r.Signal, r.ExitCode)
+	}
+	switch {
+	case r.Limit != "":
+		return fmt.Sprintf("stopped at the limit of %s; %s", r.Limit, text)
+	case r.Cancelled:
+		return "cancelled; " + text
+	}
+	return text
+}
+
+// findings are sentences.
+func (r runShown) findings() []string {
+	var all []string
+	for _, f := range r.Findings {
+		all = append(all, fmt.Sprintf("%s: %s (%s%s%s)", f.Path, f.Reason, f.Action, suffix(", now ", f.MovedTo), suffix(": ", f.Error)))
+	}
+	if r.AuditPending {
+		all = append(all, "the audit of the workspace goes on; more may come with a later result")
+	}
+	return all
+}
+
+func block(b *strings.Builder, name string, o protocol.Output) {
+	if o.Bytes == 0 && o.Text == "" {
+		return
+	}
+	fmt.Fprintf(b, "%s:\n%s\n", name, strings.TrimSuffix(o.Text, "\n"))
+}
+
+func section(b *strings.Builder, name string, lines []string) {
+	if len(lines) > 0 {
+		fmt.Fprintf(b, "%s:\n%s\n", name, bullets(lines))
+	}
+}
+
+// suffix is lead and text, or nothing when there is no text.
+func suffix(lead, text string) string {
+	if text == "" {
+		return ""
+	}
+	return lead + text
+}

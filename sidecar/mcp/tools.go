@@ -1,0 +1,110 @@
+package mcp
+
+import (
+	_ "embed" // for the schemas
+	"encoding/json"
+	"strings"
+
+	"code.sidecar.dev/sidecar/env"
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// The schemas are written by hand: those that mcp-go reflects from Go types say ["null", "array"].
+var (
+	//go:embed schema/run_code.input.json
+	runCodeInput string
+	//go:embed schema/run_code.output.json
+	runCodeOutput string
+	//go:embed schema/list_envs.output.json
+	listEnvsOutput string
+)
+
+const listEnvsInput = `{"type": "object", "properties": {}, "additionalProperties": false}`
+
+// cacheTools is how long a client may keep the list of tools, in milliseconds; it changes only with the program.
+const cacheTools = 5 * 60 * 1000
+
+// rules are what models have to know of the sandbox before they write code for it.
+var rules = []string{
+	"The workspace (the project's folder) is mounted read-write at its own path and is the working folder. What you change in it stays.",
+	"git works: status, diff, add, commit, branch, stash, rebase. The user's name and e-mail are set. Credentials are not there: push and fetch over the network fail.",
+	"Read-only, because programs outside the sandbox execute or obey them: git config and hooks, pointers of worktrees and submodules, and files such as .envrc, .vscode, .mcp.json, .claude. If one has to change, tell the user what to change and why.",
+	"Network: none; loopback inside the run works. So pip install, npm install, curl and the like fail: use what is installed, or ask the user to install it.",
+	"The home folder is empty and gone after the run; /tmp is private. Nothing else of the user's files is visible. Keep results in the workspace.",
+	"All processes end with the run: nothing stays in the background.",
+	"Time, memory, processes, file size and output are limited; a result names the limit that ended a run.",
+}
+
+const runCodeAbout = `Run code in a fresh OS sandbox in the user's project and get its output and exit status. Call list_envs for the languages that are installed here.
+
+%s
+A program's exit status other than 0 is a normal result, not a tool error; tool errors say what to do. Long output is cut to its head and tail and names a file with the whole.`
+
+const listEnvsAbout = `List what code can run with on this machine: environments, their languages with versions, the languages that are missing and how the user can get them, and the rules of the sandbox. Call it before the first run_code.`
+
+// newServer is mcp-go's server with our tools.
+func newServer(c *conn) *server.MCPServer {
+	s := server.NewMCPServer(c.o.Name, c.o.Version,
+		server.WithToolCapabilities(false),
+		server.WithInstructions("Runs code in a sandbox in the user's project. "+strings.Join(rules, " ")),
+		server.WithMethodCacheHints(mcp.MethodToolsList, cacheTools, mcp.CacheScopePrivate),
+		// Codex sends its folder with each call only to a server that declares this.
+		server.WithExperimental(map[string]any{codexKey: map[string]any{}}),
+	)
+	s.AddTool(runCodeTool(), c.runCode)
+	s.AddTool(listEnvsTool(), c.listEnvs)
+	return s
+}
+
+func runCodeTool() mcp.Tool {
+	t := tool("run_code", strings.Replace(runCodeAbout, "%s", bullets(rules), 1), withLanguages(runCodeInput), runCodeOutput)
+	t.Annotations = mcp.ToolAnnotation{
+		Title:        "Run code in the project's sandbox",
+		ReadOnlyHint: mcp.ToBoolPtr(false),
+		// Code can overwrite or delete files of the workspace. We still say false: the hint tells a client whether
+		// to hold a call back for a person, and a run reaches no further than the edits that these clients let
+		// their agents make in the same folder unasked. What would reach further, later or elsewhere (hooks,
+		// config, other files, the network) is what the sandbox holds off.
+		DestructiveHint: mcp.ToBoolPtr(false),
+		IdempotentHint:  mcp.ToBoolPtr(false),
+		// There is no network, so no open world.
+		OpenWorldHint: mcp.ToBoolPtr(false),
+	}
+	return t
+}
+
+func listEnvsTool() mcp.Tool {
+	t := tool("list_envs", listEnvsAbout, listEnvsInput, listEnvsOutput)
+	t.Annotations = mcp.ToolAnnotation{
+		Title:           "List languages and the sandbox's rules",
+		ReadOnlyHint:    mcp.ToBoolPtr(true),
+		DestructiveHint: mcp.ToBoolPtr(false),
+		IdempotentHint:  mcp.ToBoolPtr(true),
+		OpenWorldHint:   mcp.ToBoolPtr(false),
+	}
+	return t
+}
+
+func tool(name, about, input, output string) mcp.Tool {
+	t := mcp.NewToolWithRawSchema(name, about, json.RawMessage(input))
+	t.RawOutputSchema = json.RawMessage(output)
+	return t
+}
+
+// withLanguages puts the names of the table of languages into a schema.
+func withLanguages(schema string) string {
+	names := make([]string, len(env.Languages))
+	for i, lang := range env.Languages {
+		names[i] = lang.Name
+	}
+	list, err := json.Marshal(names)
+	if err != nil {
+		panic(err) // strings always encode
+	}
+	return strings.Replace(schema, `["@languages"]`, string(list), 1)
+}
+
+func bullets(sentences []string) string {
+	return "- " + strings.Join(sentences, "\n- ")
+}
