@@ -63,7 +63,8 @@ func (f *finder) virtualEnvMounts(root, real string, hops []string) ([]env.Mount
 		paths = append(paths, filepath.Join(home, filepath.Base(real)))
 	}
 	for _, path := range paths {
-		if within(path, root) || f.workspace.holds(path) {
+		// The program is called by the environment's own resolved name, so other names of it are not needed.
+		if dir, _, err := f.real(filepath.Dir(path)); within(path, root) || err == nil && within(dir, root) {
 			continue
 		}
 		more, err := f.baseMounts(path, inside)
