@@ -70,6 +70,7 @@ exec(globals().pop('_h'))`
 // not import, and is inherited by children. For CommonJS it makes the main module by hand; for ES modules
 // it uses the resolve hooks of Node 22.15 and later, or, for code that has a relative import, the slower
 // hooks of 18.19 and later. Without hooks the node_modules link (nodeLinks) still serves packages.
+// What remains of -e: Node's built-in modules can be named without require, as in its prompt.
 // An await that never ends gives status 13 and a warning, as with a main module.
 const nodeStart = `{const M=require('module'),P=require('path'),U=require('url'),f=process.argv[1],c=process.cwd(),` +
 	`at=P.join(c,P.basename(f)),src=require('fs').readFileSync(f,'utf8');` +
