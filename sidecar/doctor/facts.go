@@ -127,12 +127,12 @@ func (s system) container() string {
 		return "docker"
 	}
 	if name := s.read("run/systemd/container"); name != "" && name != "wsl" {
-		return name
+		return clean(name)
 	}
 	// Only root may read this one.
 	for _, pair := range strings.Split(s.read("proc/1/environ"), "\x00") {
 		if name, ok := strings.CutPrefix(pair, "container="); ok && name != "" && name != "wsl" {
-			return name
+			return clean(name)
 		}
 	}
 	return containerHint(s.read("proc/1/cgroup") + "\n" + s.read("proc/self/cgroup"))
