@@ -228,7 +228,7 @@ func (l *Ledger) living(except ...string) (needs, error) {
 	var dead []*record
 	for _, e := range entries {
 		name := filepath.Join(l.dir, e.Name())
-		if !strings.HasSuffix(name, suffix) || contains(except, name) {
+		if !strings.HasSuffix(name, suffix) || !e.Type().IsRegular() || contains(except, name) {
 			continue
 		}
 		r, lives := readRecord(name)
