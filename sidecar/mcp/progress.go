@@ -129,26 +129,30 @@ func (p *progress) wait() {
 	}
 }
 
-// send empties what is held.
+// send sends what is held now; what comes meanwhile waits for the next time.
 func (p *progress) send() {
-	for text := p.take(); text != ""; text = p.take() {
-		p.tell(text)
+	p.mu.Lock()
+	text := p.text
+	p.text = nil
+	p.mu.Unlock()
+	for len(text) > 0 {
+		n := pieceOf(text)
+		p.tell(strings.ToValidUTF8(string(text[:n]), "\uFFFD"))
+		text = text[n:]
 	}
 }
 
-func (p *progress) take() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	n := len(p.text)
-	if n > progressMost {
-		n = progressMost
-		for n > 0 && !utf8.RuneStart(p.text[n]) {
-			n--
+// pieceOf is how much of text goes into one message.
+func pieceOf(text []byte) int {
+	if len(text) <= progressMost {
+		return len(text)
+	}
+	for n := progressMost; n > 0; n-- {
+		if utf8.RuneStart(text[n]) {
+			return n
 		}
 	}
-	text := strings.ToValidUTF8(string(p.text[:n]), "\uFFFD")
-	p.text = p.text[n:]
-	return text
+	return progressMost
 }
 
 // beat says that a silent run goes on.

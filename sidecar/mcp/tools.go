@@ -36,6 +36,9 @@ var rules = []string{
 	"Time, memory, processes, file size and output are limited; a result names the limit that ended a run.",
 }
 
+// instructions is what clients put before every conversation, so it is short; the tools have the rules.
+const instructions = "run_code runs code and commands in a sandbox in the user's project: the project can be changed, nothing else can, and there is no network. Use it for whatever has to be run; list_envs says what with."
+
 const runCodeAbout = `Run code in a fresh OS sandbox in the user's project and get its output and exit status. Call list_envs for the languages that are installed here.
 
 %s
@@ -47,7 +50,7 @@ const listEnvsAbout = `List what code can run with on this machine: environments
 func newServer(c *conn) *server.MCPServer {
 	s := server.NewMCPServer(c.o.Name, c.o.Version,
 		server.WithToolCapabilities(false),
-		server.WithInstructions("Runs code in a sandbox in the user's project. "+strings.Join(rules, " ")),
+		server.WithInstructions(instructions),
 		server.WithMethodCacheHints(mcp.MethodToolsList, cacheTools, mcp.CacheScopePrivate),
 		// Codex sends its folder with each call only to a server that declares this.
 		server.WithExperimental(map[string]any{codexKey: map[string]any{}}),
