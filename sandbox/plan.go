@@ -40,8 +40,9 @@ type Plan struct {
 	// Inputs are the contents of descriptors 3, 4, … in order: each is read from its start.
 	Inputs [][]byte
 	// StatusFD and InfoFD are descriptors that the executor gives the write end of a pipe: the shim's report,
-	// and bubblewrap's own (the host's pid of the sandbox's first process).
-	StatusFD, InfoFD int
+	// and bubblewrap's own (the host's pid of the sandbox's first process). ControlFD gets the read end of a
+	// pipe, over which Late sends pins to the shim while the program runs.
+	StatusFD, InfoFD, ControlFD int
 	// Limits are those the executor itself watches: Time, Memory (resident, all processes), Output, Processes.
 	Limits Limits
 	// Gaps are promises of the policy that this plan does not enforce, in words. A gap is shown to the caller.

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
+
+	"code.sidecar.dev/sandbox/shim"
 )
 
 // IO is where a run's streams go. Nil is nothing: an empty input, an output thrown away. Writers are called
@@ -12,6 +15,72 @@ import (
 type IO struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
+	// Late, if not nil, takes pins to make while the run lasts.
+	Late *Late
+}
+
+// Late is the way to a running sandbox's pins. The zero value is ready; pins sent before the run started are
+// made when it has, and after its end they go nowhere. Safe for many callers.
+type Late struct {
+	mu     sync.Mutex
+	to     io.WriteCloser
+	queued []Pin
+	closed bool
+}
+
+// Send asks for pins, parents first. It does not wait until they are made.
+func (l *Late) Send(pins []Pin) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.to == nil {
+		if !l.closed {
+			l.queued = append(l.queued, pins...)
+		}
+		return
+	}
+	l.write(pins)
+}
+
+// write gives up soon: the reader may be dead while its pipe still stands, and what a lost pin would have
+// held is the audit's.
+func (l *Late) write(pins []Pin) {
+	if f, ok := l.to.(interface{ SetWriteDeadline(time.Time) error }); ok {
+		_ = f.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+	}
+	_, _ = l.to.Write(encodePins(pins))
+}
+
+// open connects to the shim.
+func (l *Late) open(to io.WriteCloser) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.to = to
+	if len(l.queued) > 0 {
+		l.write(l.queued)
+	}
+}
+
+func (l *Late) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.to != nil {
+		_ = l.to.Close()
+	}
+	l.to, l.closed = nil, true
+}
+
+func encodePins(pins []Pin) []byte {
+	list := make([]shim.Pin, len(pins))
+	for i, p := range pins {
+		list[i] = p.Shim()
+	}
+	return shim.Message(list)
+}
+
+// Shim is the pin in the shim's encoding.
+func (p Pin) Shim() shim.Pin {
+	kinds := [...]byte{Border: shim.Border, Frozen: shim.Frozen, Thawed: shim.Thawed, Covered: shim.Covered}
+	return shim.Pin{Kind: kinds[p.Kind], Folder: p.Folder, Path: p.Path}
 }
 
 // End is how a run ended.

@@ -36,6 +36,7 @@ type Process struct {
 	status   bytes.Buffer
 	complain tail
 	exited   chan struct{}
+	late     *Late
 }
 
 // Run starts a plan and waits for its end; every process of the run is gone when it returns. The error is a
@@ -82,6 +83,11 @@ func (p *Process) start(streams IO) error {
 	if err != nil {
 		return err
 	}
+	late := streams.Late
+	if late == nil {
+		late = new(Late)
+	}
+	p.late = late
 	cmd := exec.Command(p.plan.Argv[0], p.plan.Argv[1:]...)
 	cmd.Env, cmd.Dir, cmd.ExtraFiles = []string{}, "/", extra
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
@@ -99,27 +105,36 @@ func (p *Process) start(streams IO) error {
 		closeAll(append(append(pipes, outputs.files()...), input))
 		return &StartError{Step: StepBackend, Err: err}
 	}
-	p.listen(pipes)
+	p.listen(pipes[:2])
+	late.open(pipes[2])
 	outputs.copy(p)
 	p.feed(input, streams.Stdin)
 	return nil
 }
 
 // descriptors makes the inherited files: contents in memory, and the two pipes that report.
+// pipes are our ends of the status, the info and the control pipe, in this order.
 func (p *Process) descriptors(opened *[]*os.File) (extra, pipes []*os.File, err error) {
+	pipes = make([]*os.File, 3)
+	defer func() {
+		if err != nil {
+			closeAll(pipes)
+		}
+	}()
 	for i, in := range p.plan.Inputs {
 		var f *os.File
 		switch 3 + i {
-		case p.plan.StatusFD, p.plan.InfoFD:
-			r, w, err := os.Pipe()
-			if err != nil {
-				return nil, nil, fmt.Errorf("opening a pipe: %w", err)
-			}
-			pipes, f = append(pipes, r), w
+		case p.plan.StatusFD:
+			pipes[0], f, err = os.Pipe()
+		case p.plan.InfoFD:
+			pipes[1], f, err = os.Pipe()
+		case p.plan.ControlFD:
+			f, pipes[2], err = os.Pipe()
 		default:
-			if f, err = memoryFile(in); err != nil {
-				return nil, nil, err
-			}
+			f, err = memoryFile(in)
+		}
+		if err != nil {
+			return nil, pipes, fmt.Errorf("opening a descriptor for the sandbox: %w", err)
 		}
 		*opened = append(*opened, f)
 		extra = append(extra, f)
@@ -313,6 +328,7 @@ func (p *Process) wait() (End, error) {
 	go p.watch()
 	err := p.cmd.Wait()
 	close(p.exited)
+	p.late.close()
 	p.reads.Wait()
 	p.lastProcess()
 	p.copies.Wait()
@@ -405,7 +421,7 @@ func (p *Process) conclude(wait error) (End, error) {
 	}
 	end.Cancelled = end.Limit == "" && p.ctx.Err() != nil
 	report := p.status.String()
-	if ok := parseExit(report, &end); ok {
+	if ok := parseExit(withoutLate(report), &end); ok {
 		return end, nil
 	}
 	if end.Limit != "" || end.Cancelled {
@@ -425,6 +441,18 @@ func (p *Process) conclude(wait error) (End, error) {
 		return end, &StartError{Step: StepBackend, Err: wait, Text: p.complain.String()}
 	}
 	return end, &StartError{Step: StepBackend, Err: fmt.Errorf("%s ended with status %d", p.plan.Argv[0], end.ExitCode), Text: p.complain.String()}
+}
+
+// withoutLate leaves out the lines about pins asked for while the program ran: what such a pin would have held
+// is the audit's then.
+func withoutLate(report string) string {
+	var b strings.Builder
+	for line := range strings.Lines(report) {
+		if !strings.HasPrefix(line, "late ") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
 }
 
 // parseExit reads the line "exit CODE SIGNAL MAXRSS_KB USER_US SYSTEM_US".

@@ -91,11 +91,27 @@ func (j job) mounts(p *sandbox.Policy) {
 	for _, path := range j.ws.ReadableOutside() {
 		add(path, sandbox.ReadOnly, true)
 	}
+	have := targets(*p)
 	for _, m := range j.env.Mounts {
-		if !sandbox.Inside(m.Path, "/usr") && !sandbox.Inside(m.Path, j.ws.Root) {
+		if !have[m.Path] && !sandbox.Inside(m.Path, "/usr") && !sandbox.Inside(m.Path, j.ws.Root) {
 			add(m.Path, sandbox.ReadOnly, true)
 		}
 	}
+}
+
+// targets are the paths that the layout fills already.
+func targets(p sandbox.Policy) map[string]bool {
+	have := map[string]bool{}
+	for _, m := range p.Mounts {
+		have[m.Target] = true
+	}
+	for _, f := range p.Files {
+		have[f.Target] = true
+	}
+	for _, l := range p.Links {
+		have[l.Target] = true
+	}
+	return have
 }
 
 // writable are the folders that pins are needed in.

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"code.sidecar.dev/sandbox"
-	"code.sidecar.dev/sandbox/bubblewrap"
 	"code.sidecar.dev/sidecar/doctor"
 	"code.sidecar.dev/sidecar/protocol"
 )

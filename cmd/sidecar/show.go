@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"code.sidecar.dev/sidecar"
+	"code.sidecar.dev/sidecar/config"
 	"code.sidecar.dev/sidecar/doctor"
 	"code.sidecar.dev/sidecar/env"
 	"code.sidecar.dev/sidecar/protocol"
@@ -83,14 +84,14 @@ func envsCommand(f *flags, t terminal) *cobra.Command {
 	return c
 }
 
-func doctorCommand(_ *flags, t terminal) *cobra.Command {
+func doctorCommand(f *flags, t terminal) *cobra.Command {
 	asJSON := false
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Examine this machine: what is wrong, and the command that mends it",
 		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			report := doctor.Examine(doctor.This(mustGetwd()))
+		RunE: func(c *cobra.Command, _ []string) error {
+			report := doctor.Examine(doctor.Gather(c.Context(), f.doctorOptions()))
 			if asJSON {
 				if err := printJSON(t, report); err != nil {
 					return err
@@ -98,8 +99,8 @@ func doctorCommand(_ *flags, t terminal) *cobra.Command {
 			} else if _, err := fmt.Fprint(t.out, report.Text()); err != nil {
 				return err
 			}
-			if report.Failed() {
-				return exitStatus(1)
+			if report.ExitStatus() != 0 {
+				return exitStatus(report.ExitStatus())
 			}
 			return nil
 		},
@@ -108,12 +109,21 @@ func doctorCommand(_ *flags, t terminal) *cobra.Command {
 	return c
 }
 
-func mustGetwd() string {
-	dir, err := os.Getwd()
+// doctorOptions are the project and the settings as far as they can be had: the doctor must also work where
+// they cannot.
+func (f *flags) doctorOptions() doctor.Options {
+	var o doctor.Options
+	dir, _, err := f.folder()
 	if err != nil {
-		return "/"
+		return o
 	}
-	return dir
+	if root, err := sidecar.Root(dir); err == nil {
+		o.Workspace = root
+	}
+	if settings, _, err := config.Load(config.Sources{Explicit: f.config, Env: os.Getenv}); err == nil {
+		o.Bubblewrap, o.Path = settings.Sandbox.Bubblewrap, settings.Host.Path
+	}
+	return o
 }
 
 func workspaceCommand(f *flags, t terminal) *cobra.Command {

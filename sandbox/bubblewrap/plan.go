@@ -20,11 +20,11 @@ import (
 	"code.sidecar.dev/sandbox/shim"
 )
 
-// Descriptors of the started process. The first two are the shim's and pass through bubblewrap.
+// Descriptors of the started process. Those before infoFD are the shim's and pass through bubblewrap.
 const (
-	infoFD  = 5
-	argsFD  = 6
-	fileFD0 = 7
+	infoFD  = 6
+	argsFD  = 7
+	fileFD0 = 8
 )
 
 // New plans a run.
@@ -132,11 +132,11 @@ func (b *builder) pins() {
 
 func (b *builder) plan(filter []byte) sandbox.Plan {
 	work := b.shimPlan(filter)
-	inputs := [][]byte{work.Encode(), nil, nil, nulSeparated(b.args)}
+	inputs := [][]byte{work.Encode(), nil, nil, nil, nulSeparated(b.args)}
 	return sandbox.Plan{
 		Argv:   []string{b.host.Bubblewrap, "--args", strconv.Itoa(argsFD), "--info-fd", strconv.Itoa(infoFD), "--", shim.Program},
 		Args:   b.args,
-		Inputs: append(inputs, b.files...), StatusFD: shim.StatusFD, InfoFD: infoFD,
+		Inputs: append(inputs, b.files...), StatusFD: shim.StatusFD, ControlFD: shim.ControlFD, InfoFD: infoFD,
 		Limits: b.policy.Limits, Gaps: b.gaps,
 	}
 }
@@ -189,9 +189,8 @@ func (b *builder) shimPlan(filter []byte) shim.Plan {
 }
 
 func (b *builder) shimPins(p *shim.Plan) {
-	kinds := map[sandbox.PinKind]byte{sandbox.Border: shim.Border, sandbox.Frozen: shim.Frozen, sandbox.Thawed: shim.Thawed, sandbox.Covered: shim.Covered}
 	for _, pin := range b.policy.Pins {
-		p.Pins = append(p.Pins, shim.Pin{Kind: kinds[pin.Kind], Folder: pin.Folder, Path: pin.Path})
+		p.Pins = append(p.Pins, pin.Shim())
 	}
 }
 

@@ -55,7 +55,7 @@ func TestThePlanWithTheShim(t *testing.T) {
 	want := []string{
 		"--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--hostname box", "--cap-drop ALL",
 		"--uid 0", "--gid 0", "--cap-add CAP_SYS_ADMIN", "--cap-add CAP_SYS_RESOURCE", "--cap-add CAP_SETFCAP",
-		"--symlink usr/bin /bin", "--dev /dev", "--perms 0444", "--file 7 /etc/passwd", "--ro-bind-try /etc/ssl /etc/ssl",
+		"--symlink usr/bin /bin", "--dev /dev", "--perms 0444", "--file 8 /etc/passwd", "--ro-bind-try /etc/ssl /etc/ssl",
 		"--perms 0700", "--size 1048576", "--tmpfs /home/me", "--bind /home/me/w /home/me/w", "--proc /proc",
 		"--perms 0555", "--dir /run/sidecar/empty", "--ro-bind /opt/sidecar /run/sidecar/shim",
 		"--perms 1777", "--size 1048576", "--tmpfs /tmp", "--ro-bind /usr /usr",
@@ -64,7 +64,7 @@ func TestThePlanWithTheShim(t *testing.T) {
 	if diff := cmp.Diff(want, lines(plan.Args)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"/usr/bin/bwrap", "--args", "6", "--info-fd", "5", "--", "/run/sidecar/shim"}, plan.Argv); diff != "" {
+	if diff := cmp.Diff([]string{"/usr/bin/bwrap", "--args", "7", "--info-fd", "6", "--", "/run/sidecar/shim"}, plan.Argv); diff != "" {
 		t.Error(diff)
 	}
 	if len(plan.Gaps) != 0 {

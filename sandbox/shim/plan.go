@@ -13,10 +13,11 @@ import "errors"
 // Program is argv[0] of the shim, and where the sandbox sees it.
 const Program = "/run/sidecar/shim"
 
-// PlanFD is the descriptor from which the shim reads its plan, and StatusFD where it reports.
+// Descriptors of the shim: it reads its plan, reports, and reads pins to make while the program runs.
 const (
-	PlanFD   = 3
-	StatusFD = 4
+	PlanFD    = 3
+	StatusFD  = 4
+	ControlFD = 5
 )
 
 // Pin kinds, in the plan's encoding.
@@ -80,6 +81,13 @@ func (p Plan) Encode() []byte {
 	e.texts(p.Argv)
 	e.texts(p.Env)
 	return e.out
+}
+
+// Message frames pins for ControlFD: the length of a Plan that holds nothing else, in four bytes, and the Plan.
+func Message(pins []Pin) []byte {
+	b := Plan{Pins: pins}.Encode()
+	n := len(b)
+	return append([]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)}, b...)
 }
 
 // Decode reads what Encode wrote.

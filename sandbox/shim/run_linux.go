@@ -41,7 +41,50 @@ func run() int {
 	if errno != 0 {
 		return fail("fork", errno, "")
 	}
+	if plan.NewUser {
+		go obey()
+	}
 	return wait(pid)
+}
+
+// obey makes pins while the program runs, as the executor asks on ControlFD: a file that a host program
+// replaced has lost its mount in here (the kernel drops the mounts of what is replaced or unlinked), and a
+// repository can have been found too late for the plan. The program may swap folders meanwhile; no link is
+// followed, so a pin can at worst land on what the program put there itself.
+func obey() {
+	for {
+		var head [4]byte
+		if !readFull(ControlFD, head[:]) {
+			return
+		}
+		body := make([]byte, int(head[0])|int(head[1])<<8|int(head[2])<<16|int(head[3])<<24)
+		if !readFull(ControlFD, body) {
+			return
+		}
+		message, err := Decode(body)
+		if err != nil {
+			return
+		}
+		for _, p := range message.Pins {
+			if errno := p.make(); errno != 0 {
+				report("late " + strconv.Itoa(int(errno)) + " " + p.Path + "\n")
+			}
+		}
+	}
+}
+
+func readFull(fd int, b []byte) bool {
+	for len(b) > 0 {
+		n, err := syscall.Read(fd, b)
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
+			return false
+		}
+		b = b[n:]
+	}
+	return true
 }
 
 func readPlan() (Plan, error) {
