@@ -8,18 +8,30 @@
 // at, and reads no file tree: its cost does not grow with the number of files.
 package workspace
 
+import "code.sidecar.dev/workspace/gitconfig"
+
 // Workspace is one project root and what git makes of it.
 type Workspace struct {
 	// Root is absolute, with symbolic links resolved.
 	Root string
-	// Marker is what made Root the root: ".git", a marker file's name, or "" for the folder itself.
+	// Marker is what made Root the root: ".git" (also for a bare repository or GIT_DIR), a marker file's name,
+	// or "" for the folder itself.
 	Marker string
+	// Dir is the folder that was asked about, absolute, links resolved: Root or a folder below it.
+	Dir string
 	// Repo is the repository that Root lies in, or nil.
 	Repo *Repository
 	// Nested are other repositories below Root that are known: submodules are not among them.
 	Nested []*Repository
 	// Notes are sentences about what could not be read, for people.
 	Notes []string
+
+	// env and home are the asker's, host is the system's and the user's own git config.
+	env  func(string) string
+	home string
+	host *gitconfig.Config
+	// broken is a ".git" pointer that leads nowhere.
+	broken *found
 }
 
 // Repository is one git directory and its work tree.
@@ -47,8 +59,17 @@ type Repository struct {
 	Submodules []*Repository
 	// Name is a submodule's name.
 	Name string
-	// ConfigFiles are the config files git reads for this repository that lie anywhere, in order, included ones too.
+	// ConfigFiles are the config files git reads for this repository that lie anywhere, in order, included
+	// ones too; for Workspace.Repo the system's and the user's are among them. Absent ones that are named are listed too.
 	ConfigFiles []string
+	// Suspect, when not empty, says why the git directory, which lies outside the workspace, cannot be taken to
+	// belong to it: Workspace.Writable then leaves it out, so that git inside a run finds no repository.
+	Suspect string
+
+	// config is the repository's own config: the common one, and config.worktree where git reads it.
+	config *gitconfig.Config
+	// perWorktree says that extensions.worktreeConfig is set.
+	perWorktree bool
 }
 
 // DotGitKind is what a work tree's ".git" is.
@@ -82,7 +103,8 @@ const (
 	// worktree's admin folder under a read-only "worktrees").
 	Writable
 	// Placeholder: it does not exist and would be obeyed if it appeared; a harmless stand-in (Content, or a
-	// folder when Folder) is made before the run, mounted read-only, and gone afterwards.
+	// folder when Folder) is made before the run, mounted read-only, and gone afterwards. It may also be there
+	// already, with just that content, as another run's stand-in.
 	Placeholder
 	// Watch: it does not exist, or cannot be held by a mount; the guard looks at it.
 	Watch
@@ -97,8 +119,8 @@ type Protected struct {
 	Hold Hold
 	// Folder says that Path is (or, for a placeholder, becomes) a folder.
 	Folder bool
-	// Link says that Path is itself a symbolic link, which a mount cannot cover: it is held by pinning its
-	// parent and by the guard.
+	// Link says that Path is itself a symbolic link. A backend that can mount over a link does; one that cannot
+	// holds it by pinning its parent, and by the guard. What it points to is a Protected of its own.
 	Link bool
 	// Content is what a placeholder file holds.
 	Content string

@@ -1,0 +1,262 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"syscall"
+
+	"code.sidecar.dev/workspace/plainfile"
+)
+
+// stub is what a placeholder file holds where the reading program takes "#" for a comment.
+const stub = "# held by sidecar while a run lasts; safe to delete\n"
+
+// maxLinks bounds a chain of symbolic links, as the kernel does.
+const maxLinks = 40
+
+// nothing, as a claim's absent hold, leaves an absent path alone.
+const nothing Hold = -1
+
+// claim is the wish to protect a path, before it is known what is there.
+type claim struct {
+	path   string
+	reason string
+	rank   int
+	// folder is what an absent path would be; absent is how it is held then, content what stands in for it.
+	folder  bool
+	absent  Hold
+	content string
+}
+
+// claims turns wishes into protected paths.
+type claims struct {
+	// scopes are the folders that a run can write in: nothing else needs protection.
+	scopes []string
+	kinds  map[string]fileKind
+	held   map[string]Protected
+}
+
+// fileKind is what lstat says about a path, as far as it matters here.
+type fileKind int
+
+const (
+	kindAbsent fileKind = iota
+	kindFolder
+	kindFile
+	kindLink
+	kindOther
+)
+
+func newClaims(scopes []string) *claims {
+	return &claims{scopes: scopes, kinds: map[string]fileKind{}, held: map[string]Protected{}}
+}
+
+// kind is lstat, remembered; one look per path keeps the list consistent and cheap.
+func (c *claims) kind(path string) fileKind {
+	if k, ok := c.kinds[path]; ok {
+		return k
+	}
+	k := kindAbsent
+	var st syscall.Stat_t
+	if err := syscall.Lstat(path, &st); err == nil {
+		k = kindOther
+		switch st.Mode & syscall.S_IFMT {
+		case syscall.S_IFDIR:
+			k = kindFolder
+		case syscall.S_IFREG:
+			k = kindFile
+		case syscall.S_IFLNK:
+			k = kindLink
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		k = kindOther // there is something that cannot be looked at
+	}
+	c.kinds[path] = k
+	return k
+}
+
+// scope is the longest scope that path lies in, or "".
+func (c *claims) scope(path string) string {
+	best := ""
+	for _, s := range c.scopes {
+		if inside(path, s) && len(s) > len(best) {
+			best = s
+		}
+	}
+	return best
+}
+
+// add takes one wish. The links that lead to its path are protected too, since whoever exchanges one decides
+// what the path is.
+func (c *claims) add(w claim) {
+	for range maxLinks {
+		path, missing, inScope := c.reach(w)
+		switch {
+		case !inScope:
+			return
+		case missing != "":
+			c.absent(w, path, missing)
+			return
+		case c.kind(path) != kindLink:
+			c.present(w, path)
+			return
+		}
+		c.keep(Protected{Path: path, Hold: ReadOnly, Link: true, Reason: w.reason, Rank: w.rank})
+		if w.path = linkTarget(path); w.path == "" {
+			return
+		}
+		if w.absent == nothing {
+			w.absent = Watch
+		}
+	}
+}
+
+// reach follows the links on the way to w.path, but not one at its end, and keeps each. It returns the path
+// with real folders only, and the first part of it that is missing.
+func (c *claims) reach(w claim) (path, missing string, inScope bool) {
+	path = filepath.Clean(w.path)
+	for range maxLinks {
+		scope := c.scope(path)
+		if scope == "" {
+			return "", "", false
+		}
+		link, missing := c.firstLink(scope, path)
+		if link == "" {
+			return path, missing, true
+		}
+		c.keep(Protected{Path: link, Hold: ReadOnly, Link: true, Reason: "it leads to " + w.path + ": " + w.reason, Rank: w.rank})
+		target := linkTarget(link)
+		if target == "" {
+			return "", "", false
+		}
+		path = filepath.Join(target, path[len(link):])
+	}
+	return "", "", false
+}
+
+// firstLink walks down from scope and stops at a link that is not the last part, or at what is missing.
+func (c *claims) firstLink(scope, path string) (link, missing string) {
+	if path == scope {
+		return "", ""
+	}
+	for end := len(strings.TrimSuffix(scope, "/")); end < len(path); {
+		next := strings.IndexByte(path[end+1:], '/')
+		if next < 0 {
+			next = len(path) - end - 1
+		}
+		end += 1 + next
+		switch k := c.kind(path[:end]); {
+		case k == kindLink && end < len(path):
+			return path[:end], ""
+		case k == kindAbsent, k != kindFolder && end < len(path):
+			return "", path[:end]
+		}
+	}
+	return "", ""
+}
+
+// linkTarget is what a link's text names, not resolved further; "" when it cannot be read.
+func linkTarget(link string) string {
+	target, err := os.Readlink(link)
+	if err != nil || target == "" {
+		return ""
+	}
+	// A relative target is relative to the real folder of the link, which its path is.
+	return absolute(target, filepath.Dir(link))
+}
+
+func (c *claims) present(w claim, path string) {
+	p := Protected{Path: path, Hold: ReadOnly, Folder: c.kind(path) == kindFolder, Reason: w.reason, Rank: w.rank}
+	if w.absent == Placeholder && c.isStandIn(w, path) {
+		p.Hold, p.Folder, p.Content = Placeholder, w.folder, w.content
+	}
+	c.keep(p)
+}
+
+// isStandIn tells whether path is just what a placeholder would be: then another run made it, which must not
+// take it away under this one.
+func (c *claims) isStandIn(w claim, path string) bool {
+	if w.folder {
+		return c.kind(path) == kindFolder && len(entries(path, 1)) == 0
+	}
+	data, err := plainfile.Read(path)
+	return err == nil && w.content != "" && string(data) == w.content
+}
+
+func (c *claims) absent(w claim, path, missing string) {
+	if w.absent == nothing {
+		return
+	}
+	p := Protected{Path: path, Hold: w.absent, Folder: w.folder, Reason: w.reason, Rank: w.rank}
+	switch {
+	case c.kind(missing) != kindAbsent: // a file where a folder would be
+		p.Hold, p.Path, p.Folder = ReadOnly, missing, false
+	case p.Hold == Placeholder && missing != path:
+		// An empty folder in place of the topmost missing one keeps everything below it from appearing.
+		p.Path, p.Folder = missing, true
+	case p.Hold == Placeholder:
+		p.Content = w.content
+	}
+	c.keep(p)
+}
+
+// strength orders holds: the strongest of two for one path wins.
+func (h Hold) strength() int {
+	switch h {
+	case Hidden:
+		return 4
+	case ReadOnly:
+		return 3
+	case Writable:
+		return 2
+	case Placeholder:
+		return 1
+	}
+	return 0
+}
+
+func (c *claims) keep(p Protected) {
+	old, ok := c.held[p.Path]
+	if ok && old.Hold.strength() >= p.Hold.strength() {
+		old.Rank = min(old.Rank, p.Rank)
+		c.held[p.Path] = old
+		return
+	}
+	if ok {
+		p.Rank = min(old.Rank, p.Rank)
+	}
+	c.held[p.Path] = p
+}
+
+// list returns what is held, sorted, without what a read-only folder above holds already.
+func (c *claims) list() []Protected {
+	var out []Protected
+	for _, p := range c.held {
+		if p.Hold == Writable || p.Hold == Hidden || !c.covered(p.Path) {
+			out = append(out, p)
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Path < out[j].Path })
+	return out
+}
+
+// covered tells whether the nearest held folder above path keeps everything below it as it is.
+func (c *claims) covered(path string) bool {
+	for dir := filepath.Dir(path); dir != "/" && dir != "."; dir = filepath.Dir(dir) {
+		p, ok := c.held[dir]
+		if !ok || p.Link || !p.Folder {
+			continue
+		}
+		switch p.Hold {
+		case ReadOnly, Placeholder:
+			return true
+		case Writable:
+			return false
+		}
+	}
+	return false
+}

@@ -1,0 +1,196 @@
+package workspace
+
+import (
+	"path/filepath"
+	"strings"
+
+	"code.sidecar.dev/workspace/gitconfig"
+)
+
+// valueKind tells what git does with a config value.
+type valueKind int
+
+const (
+	plainValue   valueKind = iota
+	commandValue           // a command line
+	bangValue              // a command line if it begins with "!"
+	fileValue              // a file whose content is executed or trusted
+	hooksValue             // a folder of programs
+)
+
+// valueKinds are the config variables of git-config(1) that name programs or files that are trusted, by
+// section and name, whatever the subsection; "*" is every name. Left out on purpose: core.attributesFile,
+// core.excludesFile, commit.template, blame.ignoreRevsFile (data, and a run may change .gitattributes as well),
+// url.*.insteadOf and remote.*.url (they name no program by themselves, and config is read-only).
+var valueKinds = map[string]valueKind{
+	"alias.*": bangValue, "alias.command": bangValue,
+	"browser.cmd": commandValue, "browser.path": commandValue,
+	"core.alternaterefscommand": commandValue, "core.askpass": commandValue, "core.editor": commandValue,
+	"core.fsmonitor": commandValue, "core.gitproxy": commandValue, "core.pager": commandValue, "core.sshcommand": commandValue,
+	"core.hookspath":    hooksValue,
+	"credential.helper": commandValue,
+	"diff.command":      commandValue, "diff.external": commandValue, "diff.textconv": commandValue,
+	"difftool.cmd": commandValue, "difftool.path": commandValue,
+	"filter.clean": commandValue, "filter.process": commandValue, "filter.smudge": commandValue,
+	"gc.recentobjectshook": commandValue,
+	"gpg.program":          commandValue, "gpg.defaultkeycommand": commandValue,
+	"gpg.allowedsignersfile": fileValue, "gpg.revocationfile": fileValue,
+	"guitool.cmd": commandValue, "hook.command": commandValue,
+	"http.sslcainfo": fileValue, "http.sslcert": fileValue, "http.sslkey": fileValue, "http.cookiefile": fileValue,
+	"imap.tunnel": commandValue, "init.templatedir": hooksValue, "instaweb.httpd": commandValue,
+	"interactive.difffilter": commandValue,
+	"lfs.args":               commandValue, "lfs.clean": commandValue, "lfs.path": commandValue, "lfs.smudge": commandValue,
+	"man.cmd": commandValue, "man.path": commandValue,
+	"merge.driver": commandValue, "mergetool.cmd": commandValue, "mergetool.path": commandValue,
+	"pager.*":      commandValue,
+	"remote.proxy": commandValue, "remote.receivepack": commandValue, "remote.uploadpack": commandValue,
+	"sendemail.*":      commandValue,
+	"sequence.editor":  commandValue,
+	"submodule.update": bangValue,
+	"tar.command":      commandValue, "trailer.cmd": commandValue, "trailer.command": commandValue,
+	"uploadpack.packobjectshook": commandValue,
+	"web.browser":                commandValue,
+}
+
+func kindOfValue(e gitconfig.Entry) valueKind {
+	if k, ok := valueKinds[e.Section()+"."+e.Name()]; ok {
+		return k
+	}
+	return valueKinds[e.Section()+".*"]
+}
+
+// value protects what one config value makes git execute or trust.
+func (p *protector) value(r *Repository, e gitconfig.Entry, k ranks) {
+	kind := kindOfValue(e)
+	if kind == plainValue || e.Bare || e.Value == "" {
+		return
+	}
+	w := claim{rank: k.config, reason: "git executes it: " + e.Key + " in " + e.File, absent: Watch}
+	switch kind {
+	case bangValue:
+		if !strings.HasPrefix(e.Value, "!") {
+			return
+		}
+		p.command(r, e.Value[1:], w)
+	case commandValue:
+		p.command(r, strings.TrimPrefix(e.Value, "!"), w)
+	case fileValue:
+		w.path = p.valuePath(r, e.Value)
+		w.reason = "git trusts what it says: " + e.Key + " in " + e.File
+		p.add(w)
+	case hooksValue:
+		p.hooksPath(r, e, k)
+	}
+}
+
+// hooksPath protects the folder that core.hooksPath names, and the scripts its hooks call. Husky's folder
+// "_" holds only launchers of the scripts in the folder above it.
+func (p *protector) hooksPath(r *Repository, e gitconfig.Entry, k ranks) {
+	dir := p.valuePath(r, e.Value)
+	if dir == "" || inside(p.ws.Root, dir) {
+		return // the whole workspace cannot be held
+	}
+	p.hooks(r, dir, k)
+	if filepath.Base(dir) == "_" {
+		p.hookScripts(r, filepath.Dir(dir))
+		p.add(claim{path: filepath.Dir(dir), reason: whyHooks, rank: k.pointer, absent: nothing})
+	}
+}
+
+// valuePath is the path of a pathname value; git runs at the top of the work tree, or in a bare repository.
+func (p *protector) valuePath(r *Repository, value string) string {
+	path, err := gitconfig.Expand(value, p.ws.home)
+	if err != nil {
+		return ""
+	}
+	return absolute(path, topOf(r))
+}
+
+func topOf(r *Repository) string {
+	if r.WorkTree != "" {
+		return r.WorkTree
+	}
+	return r.GitDir
+}
+
+// command protects the files of the workspace that a command line names.
+func (p *protector) command(r *Repository, line string, w claim) {
+	for i, word := range shellWords(line) {
+		p.word(r, word, i == 0, w)
+	}
+}
+
+func (p *protector) word(r *Repository, word string, first bool, w claim) {
+	if path := p.fileOf(r, word); path != "" {
+		w.path = path
+		p.add(w)
+		return
+	}
+	if strings.Contains(word, "://") || strings.ContainsAny(word, "%*{}[]\\^") || strings.HasPrefix(word, "-") {
+		return // a URL, a pattern, an option: no program's path
+	}
+	// A first word without a slash is looked for on the PATH, not here.
+	if strings.Contains(word, "/") && !strings.HasSuffix(word, "/") || !first && isScriptName(word) {
+		w.path = p.valuePath(r, word)
+		if w.path != "" && p.kind(w.path) == kindAbsent && !p.isGitData(r, w.path) {
+			p.add(w)
+		}
+	}
+}
+
+// fileOf is the existing file that a word names, as an absolute path or from the places git runs commands in; ""
+// when it names none. A word like "/tools/x", left over from "$TOP/tools/x", is tried from there too.
+func (p *protector) fileOf(r *Repository, word string, more ...string) string {
+	if word == "" || strings.ContainsRune(word, 0) || len(word) > 4096 {
+		return ""
+	}
+	expanded, err := gitconfig.Expand(word, p.ws.home)
+	if err != nil {
+		return ""
+	}
+	var candidates []string
+	if filepath.IsAbs(expanded) {
+		candidates = append(candidates, filepath.Clean(expanded))
+	}
+	for _, base := range append([]string{r.WorkTree, r.GitDir}, more...) {
+		if base != "" {
+			candidates = append(candidates, filepath.Join(base, expanded))
+		}
+	}
+	for _, path := range candidates {
+		if p.scope(path) != "" && p.isFile(path) && !p.isGitData(r, path) {
+			return path
+		}
+	}
+	return ""
+}
+
+// isFile tells whether path is a file, also through links.
+func (p *protector) isFile(path string) bool {
+	switch p.kind(path) {
+	case kindFile:
+		return true
+	case kindLink:
+		return isRegular(path)
+	}
+	return false
+}
+
+// isGitData tells whether path is one of the files in a git directory that git itself must write: a word like
+// HEAD or refs/heads/main in an alias must not make them read-only.
+func (p *protector) isGitData(r *Repository, path string) bool {
+	for _, dir := range []string{r.GitDir, r.CommonDir} {
+		if dir == "" || !inside(path, dir) || path == dir {
+			continue
+		}
+		top, _, deeper := strings.Cut(path[len(dir)+1:], "/")
+		switch top {
+		case "refs", "objects", "logs", "rr-cache", "worktrees", "modules", "lfs", "annex":
+			return true
+		}
+		if !deeper && !isScriptName(top) && !isExecutable(path) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,188 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Options say how Discover looks.
+type Options struct {
+	// Env gives the asker's environment variables (GIT_DIR, GIT_WORK_TREE, GIT_CEILING_DIRECTORIES, HOME, …); nil
+	// is os.Getenv.
+	Env func(string) string
+}
+
+// Errors that say why a folder is no workspace; the error of Discover wraps one of them and says what to do.
+var (
+	ErrNotExist    = errors.New("does not exist")
+	ErrNotFolder   = errors.New("is not a folder")
+	ErrNotReadable = errors.New("cannot be read")
+)
+
+// FolderError says that a folder cannot be a workspace.
+type FolderError struct {
+	// Path is the folder as it was asked for.
+	Path string
+	// Kind is ErrNotExist, ErrNotFolder or ErrNotReadable.
+	Kind error
+	// Hint says what to do.
+	Hint string
+	// Err is the system's own error, or nil.
+	Err error
+}
+
+// Error says what is wrong with the folder and, on a line of its own, what to do.
+func (e *FolderError) Error() string {
+	msg := fmt.Sprintf("workspace %q %v", e.Path, e.Kind)
+	if e.Kind == ErrNotReadable && e.Err != nil {
+		msg += ": " + e.Err.Error()
+	}
+	return msg + "\n" + e.Hint
+}
+
+// Unwrap gives the kind and the system's error.
+func (e *FolderError) Unwrap() []error { return []error{e.Kind, e.Err} }
+
+// Discover finds the workspace that dir lies in: the top of the git work tree around it, else the nearest
+// folder above it with a project's marker, else dir itself. It fails only when dir is no readable folder;
+// whatever is wrong with a repository is a note.
+func Discover(dir string, opts Options) (*Workspace, error) {
+	start, err := resolveFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	ws := &Workspace{Root: start, Dir: start, env: opts.Env}
+	if ws.env == nil {
+		ws.env = os.Getenv
+	}
+	if home := ws.env("HOME"); filepath.IsAbs(home) {
+		ws.home = realPath(home)
+	}
+	ws.host = ws.loadHost()
+	ws.discover(start)
+	return ws, nil
+}
+
+// discover fills in the root and its repository.
+func (ws *Workspace) discover(start string) {
+	found := ws.fromEnv(start)
+	if found == nil {
+		found = ws.walkUp(start)
+	}
+	if found == nil || !ws.accept(found) {
+		ws.Root, ws.Marker = markedRoot(start, ws.home)
+		return
+	}
+	ws.Root, ws.Marker = found.top, ".git"
+	if found.gitDir == "" {
+		ws.broken = found
+		return // a pointer that leads nowhere: git goes no further up, and neither do we
+	}
+	ws.Repo = ws.open(found)
+	ws.listWorktrees(ws.Repo)
+	ws.listSubmodules(ws.Repo)
+}
+
+// accept says whether what was found may make its folder the root. Git's own rule against strangers'
+// repositories (safe.directory) and the rule that nobody's whole home is a workspace unless named keep a
+// repository above dir from widening what a run can write.
+func (ws *Workspace) accept(f *found) bool {
+	if f.top == ws.Dir || f.fromEnv {
+		ws.noteOwner(f)
+		return true
+	}
+	if f.top == "/" || inside(ws.home, f.top) {
+		ws.note("the repository at %s is not used: it covers your whole home; name a folder below it, or it itself, as the workspace", f.top)
+		return false
+	}
+	if owner, other := otherOwner(f.entry()); other {
+		ws.note("the repository at %s is not used: it belongs to another user (uid %d); name that folder as the workspace to use it", f.top, owner)
+		return false
+	}
+	return true
+}
+
+func (ws *Workspace) noteOwner(f *found) {
+	for _, path := range []string{f.top, f.entry()} {
+		if owner, other := otherOwner(path); other {
+			ws.note("%s belongs to another user (uid %d): git refuses it unless safe.directory names it", path, owner)
+			return
+		}
+	}
+}
+
+func (ws *Workspace) note(format string, args ...any) {
+	ws.Notes = append(ws.Notes, fmt.Sprintf(format, args...))
+}
+
+// otherOwner tells whether path is owned by someone else than this user; for root, whoever called sudo
+// counts as this user too, as in git's ensure_valid_ownership.
+func otherOwner(path string) (uint32, bool) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return 0, false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(st.Uid) == os.Geteuid() {
+		return 0, false
+	}
+	if os.Geteuid() == 0 && os.Getenv("SUDO_UID") == fmt.Sprint(st.Uid) {
+		return 0, false
+	}
+	return st.Uid, true
+}
+
+func resolveFolder(dir string) (string, error) {
+	if dir == "" || strings.ContainsRune(dir, 0) {
+		return "", &FolderError{Path: dir, Kind: ErrNotExist, Hint: "name a folder"}
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", folderError(dir, err)
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		return "", folderError(dir, err)
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return "", folderError(dir, err)
+	}
+	if !info.IsDir() {
+		return "", &FolderError{Path: dir, Kind: ErrNotFolder, Hint: fmt.Sprintf("name the folder that holds it: %s", filepath.Dir(abs))}
+	}
+	f, err := os.OpenFile(real, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return "", folderError(dir, err)
+	}
+	return real, f.Close()
+}
+
+func folderError(dir string, err error) error {
+	e := &FolderError{Path: dir, Kind: ErrNotReadable, Err: err, Hint: "make it readable for this user, or name another folder"}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		e.Kind, e.Hint = ErrNotExist, "make it, or name one that exists"
+	case errors.Is(err, syscall.ENOTDIR):
+		e.Kind, e.Hint = ErrNotFolder, "a part of the path is a file; name a folder"
+	}
+	return e
+}
+
+// realPath resolves links as far as path exists.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return filepath.Clean(path)
+}
+
+// inside tells whether path is root or lies below it.
+func inside(path, root string) bool {
+	return path == root || root == "/" || strings.HasPrefix(path, root) && path[len(root)] == '/'
+}

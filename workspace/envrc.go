@@ -1,0 +1,103 @@
+package workspace
+
+import (
+	"path/filepath"
+	"strings"
+
+	"code.sidecar.dev/workspace/plainfile"
+)
+
+// sourcing are direnv's functions that execute or load a file (direnv-stdlib(1)), and the shell's own; the
+// value is the file without an argument.
+var sourcing = map[string]string{
+	"source": "", ".": "", "source_env": ".envrc", "source_env_if_exists": "", "dotenv": ".env", "dotenv_if_exists": ".env",
+}
+
+// using are the files that direnv's "use NAME" evaluates.
+var using = map[string][]string{
+	"flake":  {"flake.nix", "flake.lock"},
+	"nix":    {"shell.nix", "default.nix"},
+	"devenv": {"devenv.nix", "devenv.yaml", "devenv.lock"},
+	"devbox": {"devbox.json", "devbox.lock"},
+}
+
+// environmentFile protects what the root's .envrc executes: direnv asks again when .envrc changes, but not for
+// these. What it puts on the PATH (PATH_add, layout) is left: runs build it.
+func (p *protector) environmentFile() {
+	envrc := filepath.Join(p.ws.Root, ".envrc")
+	if p.rules.excepts(Entry{Name: ".envrc"}, ".envrc") {
+		return
+	}
+	data, err := plainfile.ReadThrough(envrc)
+	if err != nil {
+		return
+	}
+	for line := range strings.SplitSeq(string(data), "\n") {
+		words := shellWords(line)
+		for i, word := range words {
+			for _, file := range sourced(word, words[i+1:]) {
+				p.sourcedFile(file)
+			}
+		}
+	}
+}
+
+// sourced are the files that a word of .envrc loads, given the words after it.
+func sourced(word string, args []string) []string {
+	arg := ""
+	for _, a := range args {
+		if !strings.HasPrefix(a, "-") {
+			arg = a
+			break
+		}
+	}
+	if word == "use" || word == "use_flake" || word == "use_nix" {
+		name, rest := arg, ""
+		if word != "use" {
+			name, rest = word[len("use_"):], arg
+		} else if len(args) > 1 {
+			rest = args[1]
+		}
+		return usedFiles(name, rest)
+	}
+	file, ok := sourcing[word]
+	if !ok {
+		return nil
+	}
+	if arg != "" {
+		file = arg
+	}
+	return []string{file}
+}
+
+// usedFiles are those of "use NAME ARG", where ARG may be a flake's folder ("./nix#shell") or a Nix file.
+func usedFiles(name, arg string) []string {
+	out := using[name]
+	if arg == "" || strings.HasPrefix(arg, "-") {
+		return out
+	}
+	if name == "nix" {
+		return append([]string{arg}, out...)
+	}
+	dir, _, _ := strings.Cut(arg, "#")
+	dir = strings.TrimPrefix(dir, "path:")
+	var moved []string
+	for _, file := range out {
+		moved = append(moved, filepath.Join(dir, file))
+	}
+	return append(moved, out...)
+}
+
+func (p *protector) sourcedFile(file string) {
+	path := absolute(strings.TrimPrefix(file, "~"), p.ws.Root)
+	if file == "" || path == p.ws.Root || !inside(path, p.ws.Root) {
+		// What is left of "$PWD/x" looks absolute.
+		if path = filepath.Join(p.ws.Root, file); file == "" || path == p.ws.Root {
+			return
+		}
+	}
+	if p.kind(path) == kindFolder {
+		path = filepath.Join(path, ".envrc")
+	}
+	p.add(claim{path: path, reason: "direnv executes it, since .envrc names it", absent: Watch})
+}

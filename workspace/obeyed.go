@@ -1,0 +1,279 @@
+package workspace
+
+import (
+	"path"
+	"strings"
+)
+
+// Entry is a file or folder that programs on the host execute or obey because of its name and place.
+type Entry struct {
+	// Name is a base name ("*" and "?" as in path.Match), or a path of a few parts, like ".config/mise".
+	Name string
+	// Folder says that it is a folder; all in it counts.
+	Folder bool
+	// Anywhere says that it is obeyed in subfolders too, not only at a project's top.
+	Anywhere bool
+	// Reason says which program obeys it and how, for people.
+	Reason string
+}
+
+// Reasons that many entries share.
+const (
+	whyEditor   = "editors start tasks, debuggers and language servers that it names"
+	whyVim      = "Vim and Neovim execute it (exrc, or a plugin that loads local settings)"
+	whyAgent    = "an agent client starts hooks and servers that it names, or takes permissions from it"
+	whyShell    = "a shell executes it when it enters the folder"
+	whyHook     = "the git hooks on the host execute what it names"
+	whyREPL     = "an interpreter executes it when it starts in the folder"
+	whyDebugger = "a debugger executes it when it starts in the folder"
+	whyPackages = "the package manager takes programs, registries and scripts from it"
+	whyLSP      = "a language server that the editor starts executes what it names"
+	whyBuild    = "the build tool, which editors start, takes programs and options from it"
+	whySidecar  = "it is sidecar's own: a run must not change what the next one may do"
+)
+
+// obeyed is the table. What is deliberately not in it:
+//   - instructions for models (CLAUDE.md, AGENTS.md, GEMINI.md, .cursorrules, .windsurfrules, .goosehints): text that
+//     a person reads in a diff like source, and that agents are asked to edit; what a model then does is what
+//     its client permits.
+//   - source and build descriptions (package.json, Makefile, justfile, build.gradle, build.rs, setup.py,
+//     conftest.py, flake.nix and shell.nix without an .envrc that uses them, eslint.config.js and other configs of
+//     linters that are programs): writing them is the work, and the host executes them when a person builds.
+//   - workflows of CI services (.github/workflows, .gitlab-ci.yml): executed elsewhere, after a push.
+//   - what builds produce and hosts may execute (node_modules/.bin, .venv, target): runs must write it.
+//   - version files (.tool-versions, .nvmrc, .python-version): they choose among what is installed.
+//   - data (.editorconfig, .env, .gitattributes, .lfsconfig, compile_commands.json): read, not executed. An .env
+//     that .envrc loads is protected through it.
+//   - .cursorignore, .gitignore and their like; .kakrc, .screenrc, .tmux.conf: not read from a project.
+//   - a bare mcp.json: no known client reads one at a project's top.
+var obeyed = []Entry{
+	// Editors.
+	{".vscode", true, true, whyEditor},
+	{"*.code-workspace", false, true, whyEditor},
+	{".idea", true, true, whyEditor},
+	{"*.ipr", false, true, whyEditor},
+	{"*.iws", false, true, whyEditor},
+	{".run", true, false, whyEditor},
+	{".fleet", true, true, whyEditor},
+	{".zed", true, true, whyEditor},
+	{".vs", true, false, whyEditor},
+	{".theia", true, true, whyEditor},
+	{".nova", true, false, whyEditor},
+	{".lapce", true, false, whyEditor},
+	{".helix", true, true, whyEditor},
+	{".kateproject", false, true, whyEditor},
+	{"*.sublime-project", false, true, whyEditor},
+	{".settings", true, false, "Eclipse and its Java language server take annotation processors and builders from it"},
+	{".project", false, false, "Eclipse and its Java language server take builders from it"},
+	{".factorypath", false, false, "Eclipse and its Java language server execute annotation processors that it names"},
+	{".externalToolBuilders", true, false, "Eclipse executes the builders in it"},
+	{".vim", true, true, whyVim},
+	{".nvim", true, true, whyVim},
+	{".exrc", false, true, whyVim},
+	{"_exrc", false, true, whyVim},
+	{".vimrc", false, true, whyVim},
+	{"_vimrc", false, true, whyVim},
+	{".gvimrc", false, true, whyVim},
+	{"_gvimrc", false, true, whyVim},
+	{".nvimrc", false, true, whyVim},
+	{".nvim.lua", false, true, whyVim},
+	{".lvimrc", false, true, whyVim},
+	{".local.vimrc", false, true, whyVim},
+	{".lazy.lua", false, true, whyVim},
+	{".vimspector.json", false, true, whyEditor},
+	{".neoconf.json", false, true, whyLSP},
+	{".nlsp-settings", true, true, whyLSP},
+	{".ycm_extra_conf.py", false, true, "YouCompleteMe executes it"},
+	{".dir-locals.el", false, true, "Emacs evaluates it when a file below it is opened"},
+	{".dir-locals-2.el", false, true, "Emacs evaluates it when a file below it is opened"},
+
+	// Agent clients.
+	{".claude", true, true, whyAgent},
+	{".mcp.json", false, true, whyAgent},
+	{".cursor", true, true, whyAgent},
+	{".windsurf", true, true, whyAgent},
+	{".codeium", true, true, whyAgent},
+	{".trae", true, true, whyAgent},
+	{".kiro", true, true, whyAgent},
+	{".codex", true, true, whyAgent},
+	{".gemini", true, true, whyAgent},
+	{".opencode", true, true, whyAgent},
+	{"opencode.json", false, true, whyAgent},
+	{"opencode.jsonc", false, true, whyAgent},
+	{".aider.conf.yml", false, true, "aider executes test and lint commands that it names"},
+	{".continue", true, true, whyAgent},
+	{".continuerc.json", false, true, whyAgent},
+	{".roo", true, true, whyAgent},
+	{".roomodes", false, true, whyAgent},
+	{".cline", true, true, whyAgent},
+	{".clinerules", true, true, whyAgent},
+	{".kilocode", true, true, whyAgent},
+	{".kilocodemodes", false, true, whyAgent},
+	{".amazonq", true, true, whyAgent},
+	{".goose", true, true, whyAgent},
+	{".crush", true, true, whyAgent},
+	{".crush.json", false, true, whyAgent},
+	{"crush.json", false, true, whyAgent},
+	{".junie", true, true, whyAgent},
+	{".augment", true, true, whyAgent},
+	{".qwen", true, true, whyAgent},
+	{".qoder", true, true, whyAgent},
+	{".iflow", true, true, whyAgent},
+	{".codebuddy", true, true, whyAgent},
+	{".factory", true, true, whyAgent},
+	{".agents", true, true, whyAgent},
+	{".agent", true, true, whyAgent},
+	{".amp", true, true, whyAgent},
+	{".vibe", true, true, whyAgent},
+	{".rovodev", true, true, whyAgent},
+	{".tabnine", true, true, whyAgent},
+	{".copilot", true, true, whyAgent},
+	{".github/hooks", true, false, "GitHub Copilot's clients execute the hooks in it"},
+	{".openhands", true, false, "OpenHands executes the scripts in it"},
+
+	// Containers that editors open a project in.
+	{".devcontainer", true, true, "editors build and start the container it describes, with commands on the host"},
+	{".devcontainer.json", false, true, "editors build and start the container it describes, with commands on the host"},
+
+	// Shells and environment managers.
+	{".envrc", false, true, "direnv executes it"},
+	{".direnv", true, true, "direnv executes the cached environments in it"},
+	{".autoenv", false, true, whyShell},
+	{".autoenv.leave", false, true, whyShell},
+	{".autoenv.zsh", false, true, whyShell},
+	{".autoenv_leave.zsh", false, true, whyShell},
+	{"mise.toml", false, true, "mise executes its hooks and templates"},
+	{".mise.toml", false, true, "mise executes its hooks and templates"},
+	{"mise.*.toml", false, true, "mise executes its hooks and templates"},
+	{".mise.*.toml", false, true, "mise executes its hooks and templates"},
+	{".mise", true, true, "mise executes its hooks and templates"},
+	{"mise/config.toml", false, false, "mise executes its hooks and templates"},
+	{".config/mise", true, false, "mise executes the hooks and tasks in it"},
+	{".config/mise.toml", false, false, "mise executes its hooks and templates"},
+
+	// Hook managers.
+	{".husky", true, false, whyHook},
+	{".pre-commit-config.yaml", false, true, whyHook},
+	{".pre-commit-config.yml", false, true, whyHook},
+	{"prek.toml", false, true, whyHook},
+	{"lefthook.*", false, false, whyHook},
+	{".lefthook.*", false, false, whyHook},
+	{"lefthook-local.*", false, false, whyHook},
+	{".lefthook-local.*", false, false, whyHook},
+	{".lefthook", true, false, whyHook},
+	{".lefthook-local", true, false, whyHook},
+	{".config/lefthook.*", false, false, whyHook},
+	{".overcommit.yml", false, false, whyHook},
+	{".git-hooks", true, false, whyHook},
+	{"captainhook.json", false, false, whyHook},
+	{"grumphp.yml", false, false, whyHook},
+	{"hk.pkl", false, false, whyHook},
+	{".simple-git-hooks.*", false, false, whyHook},
+	{"simple-git-hooks.*", false, false, whyHook},
+	{".lintstagedrc", false, true, whyHook},
+	{".lintstagedrc.*", false, true, whyHook},
+	{"lint-staged.config.*", false, true, whyHook},
+
+	// Package managers and build tools: what only redirects them to other programs.
+	{".cargo", true, true, "cargo, which editors start, executes runners, wrappers and linkers that it names"},
+	{"rust-toolchain", false, true, "rustup executes the toolchain that it names"},
+	{"rust-toolchain.toml", false, true, "rustup executes the toolchain that it names"},
+	{".npmrc", false, true, whyPackages},
+	{".yarnrc", false, true, whyPackages},
+	{".yarnrc.yml", false, true, whyPackages},
+	{".yarn/releases", true, false, "yarn executes the release in it"},
+	{".yarn/plugins", true, false, "yarn executes the plugins in it"},
+	{".pnpmfile.cjs", false, true, "pnpm executes it"},
+	{".pnpmfile.mjs", false, true, "pnpm executes it"},
+	{"bunfig.toml", false, true, "bun executes the files that it preloads"},
+	{".bazelrc", false, false, whyBuild},
+	{".bazeliskrc", false, false, whyBuild},
+	{"tools/bazel", false, false, "bazelisk executes it in place of bazel"},
+	{".buckconfig", false, false, whyBuild},
+	{".mvn", true, false, whyBuild},
+	{".jvmopts", false, false, whyBuild},
+	{".sbtopts", false, false, whyBuild},
+	{".bsp", true, false, "Metals and IntelliJ start the build servers that it names"},
+
+	// Language servers and linters that load programs by name.
+	{"hie.yaml", false, true, "the Haskell language server executes programs that it names"},
+	{".luarc.json", false, true, "the Lua language server loads plugins that it names"},
+	{".luarc.jsonc", false, true, "the Lua language server loads plugins that it names"},
+	{".ropeproject", true, true, "Python language servers execute its config.py"},
+	{".pylintrc", false, true, "pylint, which editors start, executes its init-hook"},
+	{"pylintrc", false, true, "pylint, which editors start, executes its init-hook"},
+	{".solargraph.yml", false, true, "the Ruby language server loads plugins that it names"},
+
+	// Start-up files of interpreters and debuggers.
+	{".irbrc", false, true, whyREPL},
+	{"_irbrc", false, true, whyREPL},
+	{".pryrc", false, true, whyREPL},
+	{".rdbgrc", false, true, whyDebugger},
+	{".byebugrc", false, true, whyDebugger},
+	{".pdbrc", false, true, whyDebugger},
+	{".pdbrc.py", false, true, whyDebugger},
+	{".gdbinit", false, true, whyDebugger},
+	{"gdbinit", false, true, whyDebugger},
+	{".lldbinit", false, true, whyDebugger},
+	{".Rprofile", false, true, whyREPL},
+	{".Renviron", false, true, whyREPL},
+	{".RData", false, true, "R loads it when it starts in the folder"},
+	{"renv/activate.R", false, false, whyREPL},
+	{".octaverc", false, true, whyREPL},
+	{".ghci", false, true, whyREPL},
+	{".ghcid", false, true, "ghcid executes the command that it names"},
+	{".iex.exs", false, true, whyREPL},
+	{".psysh.php", false, true, whyREPL},
+	{".tmuxinator.yml", false, false, "tmuxinator executes it"},
+	{".tmuxp.yaml", false, false, "tmuxp executes it"},
+
+	// Ours.
+	{".sidecar.yaml", false, true, whySidecar},
+	{".sidecar", true, false, whySidecar},
+}
+
+// homeObeyed are obeyed in a user's home folder only: they count when the root is the home folder or holds it.
+var homeObeyed = []Entry{
+	{".bashrc", false, false, whyLogin}, {".bash_profile", false, false, whyLogin}, {".bash_login", false, false, whyLogin},
+	{".bash_logout", false, false, whyLogin}, {".bash_aliases", false, false, whyLogin}, {".profile", false, false, whyLogin},
+	{".zshrc", false, false, whyLogin}, {".zshenv", false, false, whyLogin}, {".zprofile", false, false, whyLogin},
+	{".zlogin", false, false, whyLogin}, {".zlogout", false, false, whyLogin}, {".kshrc", false, false, whyLogin},
+	{".cshrc", false, false, whyLogin}, {".tcshrc", false, false, whyLogin}, {".login", false, false, whyLogin},
+	{".inputrc", false, false, whyLogin}, {".pam_environment", false, false, whyLogin}, {".xprofile", false, false, whyLogin},
+	{".xsession", false, false, whyLogin}, {".xinitrc", false, false, whyLogin}, {".tmux.conf", false, false, whyLogin},
+	{".screenrc", false, false, whyLogin}, {".emacs", false, false, whyLogin}, {".emacs.d", true, false, whyLogin},
+	{".gitconfig", false, false, "it is git's config for all your repositories"}, {".hgrc", false, false, "it is Mercurial's config for all your repositories"},
+	{".ssh", true, false, "ssh takes keys, hosts and commands from it"}, {".gnupg", true, false, "GnuPG takes keys and programs from it"},
+	{".config", true, false, "most programs take their settings from it"}, {".local/bin", true, false, "your PATH finds programs in it"},
+	{"bin", true, false, "your PATH finds programs in it"}, {".local/share/applications", true, false, "the desktop starts programs that it names"},
+	{"Library/LaunchAgents", true, false, "macOS starts the programs that it names"},
+}
+
+const whyLogin = "your shell or desktop executes it when you log in or open a terminal"
+
+// Obeyed tells whether host programs obey a file or folder of this name. A name with slashes is a path below a
+// project's top; a bare name is matched wherever it lies, also by those entries that count at the top only.
+func Obeyed(name string) (Entry, bool) {
+	for _, e := range obeyed {
+		if e.matches(name) {
+			return e, true
+		}
+	}
+	return Entry{}, false
+}
+
+// matches compares whole paths for entries that are paths, else base names.
+func (e Entry) matches(name string) bool {
+	if strings.Contains(e.Name, "/") {
+		return e.Name == name || isPattern(e.Name) && matchPattern(e.Name, name)
+	}
+	base := path.Base(name)
+	return e.Name == base || isPattern(e.Name) && matchPattern(e.Name, base)
+}
+
+func isPattern(name string) bool { return strings.ContainsAny(name, "*?[") }
+
+func matchPattern(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}

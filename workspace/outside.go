@@ -1,0 +1,94 @@
+package workspace
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"code.sidecar.dev/workspace/plainfile"
+)
+
+// Writable are the folders outside Root that a run needs read-write so that git works: the common dir of a
+// linked worktree, or a git directory that a ".git" file or link, or GIT_DIR, names. A git directory that does
+// not belong to this work tree (Repository.Suspect) is not among them. What is protected in them is in
+// Protected.
+func (ws *Workspace) Writable() []string {
+	if ws.Repo == nil || ws.Repo.Suspect != "" {
+		return nil
+	}
+	var out []string
+	for _, dir := range []string{ws.Repo.CommonDir, ws.Repo.GitDir} {
+		if !inside(dir, ws.Root) && !slices.ContainsFunc(out, func(o string) bool { return inside(dir, o) }) {
+			out = append(out, dir)
+		}
+	}
+	return out
+}
+
+// maxAlternates bounds how many object stores are followed; git's own bound is a depth of five.
+const maxAlternates = 32
+
+// ReadableOutside are object stores outside Root that the repositories borrow from (objects/info/alternates,
+// gitrepository-layout(5)), which a run needs to read. Only folders that are object stores count, and only those
+// that the root's own repository names, whose alternates file is protected: a run that could write one, or make
+// a nested repository with one, could otherwise have the next run read any repository of the user.
+func (ws *Workspace) ReadableOutside() []string {
+	var out []string
+	granted := append([]string{ws.Root}, ws.Writable()...)
+	if ws.Repo != nil && ws.Repo.Suspect == "" {
+		out = borrowed(filepath.Join(ws.Repo.CommonDir, "objects"), granted, out)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func borrowed(objects string, granted, out []string) []string {
+	for _, store := range readAlternates(objects) {
+		if len(out) >= maxAlternates || slices.Contains(out, store) || !isObjectStore(store) {
+			continue
+		}
+		if !slices.ContainsFunc(granted, func(g string) bool { return inside(store, g) || inside(g, store) }) {
+			out = append(out, store)
+		}
+		if !slices.Contains(granted, store) {
+			out = borrowed(store, append(granted[:len(granted):len(granted)], store), out)
+		}
+	}
+	return out
+}
+
+func readAlternates(objects string) []string {
+	data, err := plainfile.ReadThrough(filepath.Join(objects, "info", "alternates"))
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for line := range strings.SplitSeq(string(data), "\n") {
+		if line != "" && line[0] != '#' && line[0] != '"' && !strings.ContainsRune(line, 0) && len(out) < maxAlternates {
+			out = append(out, realPath(absolute(line, objects)))
+		}
+	}
+	return out
+}
+
+// isObjectStore tells whether a folder holds git objects and no other folders: it is named as git names
+// it, and has "pack", "info" and folders of two digits.
+func isObjectStore(dir string) bool {
+	if filepath.Base(dir) != "objects" || !isFolder(filepath.Join(dir, "pack")) {
+		return false
+	}
+	for _, e := range entries(dir, maxEntries) {
+		if e.IsDir() && !isStoreFolder(e.Name()) {
+			return false
+		}
+	}
+	return true
+}
+
+func isStoreFolder(name string) bool {
+	switch name {
+	case "pack", "info", "incoming", "commit-graphs":
+		return true
+	}
+	return strings.HasPrefix(name, "tmp_objdir-") || len(name) == 2 && strings.Trim(name, "0123456789abcdef") == ""
+}

@@ -1,0 +1,165 @@
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"code.sidecar.dev/workspace/plainfile"
+)
+
+// shellWords splits a command line or script into the words that may name files. It reads quotes and
+// backslashes as sh does, ends words at operators, drops variables ("$TOP/x" gives "/x") and gives what follows
+// "=" as a word of its own. It is no shell: what it must get right is to miss no plain path.
+func shellWords(text string) []string {
+	s := &splitter{text: text}
+	for s.pos < len(text) {
+		s.step()
+	}
+	s.end()
+	return s.words
+}
+
+type splitter struct {
+	text  string
+	pos   int
+	word  []byte
+	quote byte
+	words []string
+}
+
+func (s *splitter) step() {
+	c := s.text[s.pos]
+	s.pos++
+	switch {
+	case s.quote == '\'':
+		if c == '\'' {
+			s.quote = 0
+			return
+		}
+		s.nested(c)
+	case c == '\\' && s.pos < len(s.text):
+		if s.text[s.pos] != '\n' {
+			s.word = append(s.word, s.text[s.pos])
+		}
+		s.pos++
+	case c == '"' || c == '\'' && s.quote == 0:
+		s.toggle(c)
+	case c == '$':
+		s.variable()
+	case strings.IndexByte(";&|()<>`\n", c) >= 0, s.quote == 0 && (c == ' ' || c == '\t' || c == '\r'):
+		s.end()
+	default:
+		s.word = append(s.word, c)
+	}
+}
+
+// nested is a character in single quotes. Scripts within scripts (sh -c '…') are common, so blanks end
+// words there too; a path with blanks in single quotes is rare, and then still found by its parts being none.
+func (s *splitter) nested(c byte) {
+	if strings.IndexByte(" \t\r\n;&|()<>`", c) >= 0 {
+		s.end()
+		return
+	}
+	s.word = append(s.word, c)
+}
+
+func (s *splitter) toggle(c byte) {
+	if s.quote == c {
+		s.quote = 0
+	} else {
+		s.quote = c
+	}
+}
+
+// variable skips "NAME" or "{…}" after a "$"; "$(" ends the word, as an operator does.
+func (s *splitter) variable() {
+	rest := s.text[s.pos:]
+	if strings.HasPrefix(rest, "{") {
+		if i := strings.IndexByte(rest, '}'); i >= 0 {
+			s.pos += i + 1
+		}
+		return
+	}
+	n := 0
+	for n < len(rest) && (rest[n] == '_' || isAlnum(rest[n])) {
+		n++
+	}
+	s.pos += n
+}
+
+func isAlnum(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+func (s *splitter) end() {
+	word := string(s.word)
+	s.word = nil
+	if word == "" {
+		return
+	}
+	s.words = append(s.words, word)
+	if _, value, ok := strings.Cut(word, "="); ok && value != "" {
+		s.words = append(s.words, value)
+	}
+}
+
+// scriptSuffixes are endings of files that interpreters execute.
+var scriptSuffixes = []string{".sh", ".bash", ".zsh", ".fish", ".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".rb", ".pl", ".ps1", ".lua", ".php"}
+
+func isScriptName(name string) bool {
+	for _, suffix := range scriptSuffixes {
+		if strings.HasSuffix(name, suffix) {
+			return true
+		}
+	}
+	return false
+}
+
+func isRegular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func isExecutable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+// maxScript is how much of a hook is read for the scripts it calls.
+const maxScript = 64 << 10
+
+// script protects the scripts of the workspace that a hook names by a path: executing the hook executes them.
+func (p *protector) script(r *Repository, hook string) {
+	if real, err := filepath.EvalSymlinks(hook); err == nil {
+		hook = real
+	}
+	data, err := plainfile.ReadHead(hook, maxScript)
+	if err != nil {
+		return
+	}
+	w := claim{reason: "the hook " + hook + " executes it", rank: rankPointer, absent: Watch}
+	seen := map[string]bool{}
+	for _, word := range shellWords(string(data)) {
+		if seen[word] || !strings.Contains(word, "/") && !isScriptName(word) {
+			continue
+		}
+		seen[word] = true
+		p.hookWord(r, hook, word, w)
+	}
+}
+
+func (p *protector) hookWord(r *Repository, hook, word string, w claim) {
+	if path := p.fileOf(r, word, filepath.Dir(hook)); path != "" {
+		if isScriptName(path) || isExecutable(path) {
+			w.path = path
+			p.add(w)
+		}
+		return
+	}
+	// A script that is called but absent: only where the name leaves no doubt.
+	if strings.HasPrefix(word, "./") && isScriptName(word) {
+		w.path = filepath.Join(topOf(r), word)
+		p.add(w)
+	}
+}

@@ -1,0 +1,173 @@
+package workspace
+
+import (
+	"path/filepath"
+	"strings"
+
+	"code.sidecar.dev/workspace/gitconfig"
+	"code.sidecar.dev/workspace/plainfile"
+)
+
+// Bounds of the search for submodules: a name may have slashes, and a submodule may have submodules.
+const (
+	maxModuleDepth = 24
+	maxModules     = 10_000
+)
+
+// moduleSearch collects the submodules of one repository.
+type moduleSearch struct {
+	ws   *Workspace
+	repo *Repository
+	seen map[string]bool // git dirs
+	left int             // folders that may still be looked at
+}
+
+// listSubmodules fills in r.Submodules: the git dirs below "modules" (gitsubmodules(7); a linked worktree has its
+// own in its admin folder), and those that .gitmodules names and that have a git dir elsewhere, as in
+// their own work tree.
+func (ws *Workspace) listSubmodules(r *Repository) {
+	s := &moduleSearch{ws: ws, repo: r, seen: map[string]bool{r.GitDir: true, r.CommonDir: true}, left: maxModules}
+	s.below(filepath.Join(r.GitDir, "modules"), "", 0)
+	if r.WorkTree != "" && inside(r.WorkTree, ws.Root) {
+		s.named(r.WorkTree, 0)
+	}
+	if s.left <= 0 {
+		ws.note("%s has more than %d submodules: not all are known", r.GitDir, maxModules)
+	}
+}
+
+// below looks for git dirs in a "modules" folder; prefix is the part of the name that led to it.
+func (s *moduleSearch) below(dir, prefix string, depth int) {
+	if depth > maxModuleDepth {
+		return
+	}
+	for _, name := range folderNames(dir) {
+		if s.left--; s.left <= 0 {
+			return
+		}
+		path := filepath.Join(dir, name)
+		if !looksLikeGitDir(path) {
+			s.below(path, prefix+name+"/", depth+1)
+			continue
+		}
+		s.add(&Repository{GitDir: path, Name: prefix + name})
+		s.below(filepath.Join(path, "modules"), "", depth+1)
+	}
+}
+
+// looksLikeGitDir is weaker than isGitDir: what is half there can be made whole by a run.
+func looksLikeGitDir(dir string) bool {
+	return exists(filepath.Join(dir, "HEAD")) || exists(filepath.Join(dir, "config"))
+}
+
+// named adds submodules that the .gitmodules file of a work tree names, and theirs, whose git dir is not known yet.
+func (s *moduleSearch) named(tree string, depth int) {
+	if depth > maxModuleDepth {
+		return
+	}
+	for _, m := range readModules(tree) {
+		if s.left--; s.left <= 0 {
+			return
+		}
+		path := filepath.Join(tree, m.path)
+		if !inside(realPath(path), s.ws.Root) {
+			continue
+		}
+		if f := s.ws.at(path); f != nil && !s.seen[f.gitDir] {
+			s.add(&Repository{GitDir: f.gitDir, Name: m.name, DotGit: f.dotGit, DotGitKind: f.kind, WorkTree: path})
+			s.below(filepath.Join(f.gitDir, "modules"), "", depth+1)
+		}
+		if exists(filepath.Join(path, ".gitmodules")) {
+			s.named(path, depth+1)
+		}
+	}
+}
+
+// at is the repository whose ".git" lies in dir itself, without a note when there is none.
+func (ws *Workspace) at(dir string) *found {
+	quiet := &Workspace{env: ws.env}
+	if f := quiet.look(dir); f != nil && f.gitDir != "" {
+		return f
+	}
+	return nil
+}
+
+func (s *moduleSearch) add(r *Repository) {
+	if s.seen[r.GitDir] {
+		return
+	}
+	s.seen[r.GitDir] = true
+	s.ws.readSubmodule(r)
+	s.repo.Submodules = append(s.repo.Submodules, r)
+}
+
+// readSubmodule fills in what the files of a submodule's git dir say.
+func (ws *Workspace) readSubmodule(r *Repository) {
+	ws.readRepository(r)
+	r.Branch = headBranch(r.GitDir)
+	if r.WorkTree == "" {
+		r.WorkTree = configuredTree(r)
+	}
+	if r.DotGit != "" || r.WorkTree == "" || !inside(r.WorkTree, ws.Root) {
+		return
+	}
+	if entry := filepath.Join(r.WorkTree, ".git"); kindOf(entry) != DotGitNone {
+		r.DotGit, r.DotGitKind = entry, kindOf(entry)
+	}
+}
+
+// module is one submodule as .gitmodules has it (gitmodules(5)).
+type module struct {
+	name, path string
+	config     map[string]string
+}
+
+// readModules reads the .gitmodules of a work tree, in its order. Names and paths that git refuses are left
+// out (submodule-config.c, check_submodule_name; paths that look like options or leave the tree).
+func readModules(tree string) []module {
+	file := filepath.Join(tree, ".gitmodules")
+	data, err := plainfile.Read(file)
+	if err != nil {
+		return nil
+	}
+	list, _ := gitconfig.Parse(file, data)
+	index := map[string]int{}
+	var out []module
+	for _, e := range list {
+		name := e.Subsection()
+		if e.Section() != "submodule" || !validModuleName(name) {
+			continue
+		}
+		i, ok := index[name]
+		if !ok {
+			i = len(out)
+			index[name] = i
+			out = append(out, module{name: name, config: map[string]string{}})
+		}
+		out[i].config[e.Name()] = e.Value
+	}
+	return withPaths(out)
+}
+
+func withPaths(list []module) []module {
+	kept := list[:0]
+	for _, m := range list {
+		m.path = m.config["path"]
+		if m.path != "" && filepath.IsLocal(m.path) && !strings.HasPrefix(m.path, "-") {
+			kept = append(kept, m)
+		}
+	}
+	return kept
+}
+
+func validModuleName(name string) bool {
+	if name == "" {
+		return false
+	}
+	for part := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == '/' || r == '\\' }) {
+		if part == ".." {
+			return false
+		}
+	}
+	return true
+}
