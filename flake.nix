@@ -1,0 +1,39 @@
+{
+  description = "sidecar: an agent's code, in the sandbox of your project";
+
+  inputs.nixpkgs.url = "github:NixOS/nixpkgs/nixpkgs-unstable";
+
+  outputs =
+    { self, nixpkgs }:
+    let
+      # The sandbox is Linux's; the client side builds elsewhere too, but has nothing to start.
+      systems = [
+        "x86_64-linux"
+        "aarch64-linux"
+      ];
+      # A nixpkgs that knows fewer systems (the offline stand-in of the tests) is served for those.
+      known = builtins.filter (system: nixpkgs.legacyPackages ? ${system}) systems;
+      each =
+        f:
+        builtins.listToAttrs (
+          map (system: {
+            name = system;
+            value = f nixpkgs.legacyPackages.${system};
+          }) known
+        );
+      # Commits have a short name; a dirty tree has none.
+      version = self.shortRev or "dirty";
+    in
+    {
+      packages = each (pkgs: import ./nix/packages.nix { inherit pkgs version; });
+      devShells = each (pkgs: import ./nix/shell.nix { inherit pkgs; });
+      checks = each (
+        pkgs:
+        import ./nix/checks.nix {
+          inherit pkgs;
+          packages = self.packages.${pkgs.system};
+        }
+      );
+      formatter = each (pkgs: pkgs.nixfmt or pkgs.nixfmt-rfc-style or pkgs.bash);
+    };
+}

@@ -1,0 +1,27 @@
+# What `nix flake check` builds.
+{ pkgs, packages }:
+# The program starts and names its version, found through nothing but its own closure.
+(
+  if packages ? sidecar then
+    {
+      sidecar = packages.sidecar;
+      starts = pkgs.runCommand "sidecar-starts" { } ''
+        ${packages.sidecar}/bin/sidecar --version > $out
+      '';
+    }
+  else
+    { }
+)
+# The scripts of the house are free of what shellcheck knows.
+// (
+  if pkgs ? shellcheck then
+    {
+      scripts = pkgs.runCommand "sidecar-scripts" { } ''
+        cd ${./..}
+        ${pkgs.shellcheck}/bin/shellcheck scripts/* .ci/run test/escapes/run test/escapes/weak
+        touch $out
+      '';
+    }
+  else
+    { }
+)
