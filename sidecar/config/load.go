@@ -44,6 +44,7 @@ func Load(src Sources) (Settings, []Note, error) {
 	l.environment()
 	l.flags()
 	l.timeouts()
+	l.settings.Protect.Also = union(l.settings.Protect.Also, l.guarded)
 	if err := badRequest(l.errs); err != nil {
 		return Settings{}, l.notes, err
 	}
@@ -72,6 +73,8 @@ type loader struct {
 	settings Settings
 	notes    []Note
 	errs     []error
+	// guarded are the person's own files in the workspace; nothing that sets protect.also takes them away.
+	guarded []string
 }
 
 func (l *loader) fail(err error) {
@@ -90,6 +93,7 @@ func (l *loader) userFile() {
 
 // ownFile applies a file of the person or the machine.
 func (l *loader) ownFile(path string, required bool) {
+	l.guard(path)
 	text, err := readOwn(path)
 	if err == nil && text == nil && required {
 		err = &Error{File: path, Problem: "no such file; it is what --config or SIDECAR_CONFIG names"}
@@ -103,27 +107,54 @@ func (l *loader) ownFile(path string, required bool) {
 	for _, e := range entries {
 		l.set(e.field, e.raw, origin{path, e.line})
 	}
-	l.guard(path)
 }
 
-// guard protects a file of the person that lies in the workspace, as with a repository of dotfiles: a run that
-// could write it would widen its own policy.
+// guard protects a file of the person that lies in the workspace, as with a repository of dotfiles, also when it
+// does not exist yet: a run that could write it would widen the policy of the next.
 func (l *loader) guard(path string) {
 	if l.src.Project == "" {
 		return
 	}
-	file, err1 := filepath.EvalSymlinks(path)
-	root, err2 := filepath.EvalSymlinks(l.src.Project)
-	if errors.Join(err1, err2) != nil {
-		return
-	}
-	file, _ = filepath.Abs(file)
-	rel, err := filepath.Rel(root, file)
+	rel, err := filepath.Rel(resolve(l.src.Project), resolve(path))
 	if err != nil || !isInside(rel) {
 		return
 	}
-	l.settings.Protect.Also = union(l.settings.Protect.Also, []string{rel})
+	l.guarded = append(l.guarded, rel)
 	l.notes = append(l.notes, Note{File: path, Text: "lies in the workspace; runs cannot change it"})
+}
+
+// resolve follows the links of the part of a path that exists, and links to what does not.
+func resolve(path string) string {
+	for range 40 { // as many as the kernel follows
+		real, target := resolveOnce(path)
+		if target == "" {
+			return real
+		}
+		path = target
+	}
+	return path
+}
+
+// resolveOnce gives the path without links, or, where one leads nowhere yet, the path that it means.
+func resolveOnce(path string) (real, target string) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return path, ""
+	}
+	for head, tail := path, ""; ; head, tail = filepath.Dir(head), filepath.Join(filepath.Base(head), tail) {
+		if real, err := filepath.EvalSymlinks(head); err == nil {
+			return filepath.Join(real, tail), ""
+		}
+		if to, err := os.Readlink(head); err == nil {
+			if !filepath.IsAbs(to) {
+				to = filepath.Join(filepath.Dir(head), to)
+			}
+			return "", filepath.Join(to, tail)
+		}
+		if head == filepath.Dir(head) {
+			return path, ""
+		}
+	}
 }
 
 // set applies one value of the person or the machine.

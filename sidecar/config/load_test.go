@@ -262,6 +262,24 @@ func TestOwnFileInWorkspace(t *testing.T) {
 	}
 }
 
+// TestOwnFileToCome: a run must not write the first config of somebody whose workspace is the folder of all configs.
+func TestOwnFileToCome(t *testing.T) {
+	src, _ := fixture{}.sources(t)
+	direct := filepath.Join(src.Project, "sidecar/config.yaml")
+	dangling := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.Symlink(direct, dangling); err != nil {
+		t.Fatal(err)
+	}
+	for _, src.User = range []string{direct, dangling} {
+		got, notes, err := Load(src)
+		want := Defaults()
+		want.Protect.Also = []string{"sidecar/config.yaml"}
+		if diff := cmp.Diff(want, got, same); diff != "" || err != nil || len(notes) != 1 {
+			t.Errorf("error %v, notes %v, -want +got:\n%s", err, notes, diff)
+		}
+	}
+}
+
 func TestExplicitReplacesUser(t *testing.T) {
 	src, dir := fixture{user: "limits: {processes: 9}\n"}.sources(t)
 	src.Explicit = filepath.Join(dir, "other.yaml")

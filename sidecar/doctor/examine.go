@@ -14,7 +14,7 @@ import (
 // Examine judges a machine. It is pure.
 func Examine(m Machine) Report {
 	if m.OS != "linux" {
-		return Report{Checks: []Check{{"platform", Fail, Diagnose("", m).Message, ""}}}
+		return Report{Checks: []Check{{"platform", Fail, strip(Diagnose("", m).Message), ""}}}
 	}
 	checks := []Check{
 		checkKernel(m), checkPlace(m), checkBubblewrap(m), checkSandbox(m), checkNamespaces(m), checkAppArmor(m),
@@ -54,8 +54,8 @@ func checkPlace(m Machine) Check {
 	c := Check{Name: "container", Status: OK}
 	switch {
 	case wsl(m) == 1:
-		c.Detail, c.Fix = Diagnose("", withBubblewrap(m)).Message, Diagnose("", withBubblewrap(m)).Hint
-		c.Name, c.Status = "wsl", Fail
+		message, hint := oldWSL("", m)
+		return Check{"wsl", Fail, strip(message), hint}
 	case wsl(m) == 2:
 		c.Name, c.Detail = "wsl", "WSL 2; keep projects in the Linux file system, since /mnt/c is slow and has no Linux permissions"
 	case gVisor(m):
@@ -66,14 +66,6 @@ func checkPlace(m Machine) Check {
 		return Check{}
 	}
 	return c
-}
-
-// withBubblewrap skips the complaint about a missing program, for a question that comes before it.
-func withBubblewrap(m Machine) Machine {
-	if m.Bubblewrap.Path == "" {
-		m.Bubblewrap.Path = "bwrap"
-	}
-	return m
 }
 
 func checkBubblewrap(m Machine) Check {
@@ -122,8 +114,7 @@ func checkSandbox(m Machine) Check {
 	}
 }
 
-// checkNamespaces looks at the switches for user namespaces. Root's bubblewrap may work without them, but then
-// cannot forbid them inside.
+// checkNamespaces looks at the switches for user namespaces.
 func checkNamespaces(m Machine) Check {
 	off, on := "", ""
 	if m.sysctlIs("user.max_user_namespaces", "0") {

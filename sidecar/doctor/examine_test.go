@@ -96,7 +96,7 @@ func TestChecks(t *testing.T) {
 		"processes of all": {func(m *Machine) { m.Kernel = "5.13.1" }, Check{"kernel", Warn,
 			"Linux 5.13.1 (Fedora Linux 42); before 5.14 limits.processes also counts your processes outside the run", "use Linux 5.14 or newer"}},
 		"WSL 1": {func(m *Machine) { m.Kernel = "4.4.0-19041-Microsoft" }, Check{"wsl", Fail,
-			"starting a sandbox: WSL 1 has no namespaces", "in Windows: wsl --set-version DISTRIBUTION 2   (wsl -l -v lists them)"}},
+			"WSL 1 has no namespaces", "in Windows: wsl --set-version DISTRIBUTION 2   (wsl -l -v lists them)"}},
 		"WSL 2": {func(m *Machine) { m.Kernel = "6.6.87.2-microsoft-standard-WSL2" }, Check{"wsl", OK,
 			"WSL 2; keep projects in the Linux file system, since /mnt/c is slow and has no Linux permissions", ""}},
 		"gVisor":    {func(m *Machine) { m.Kernel = "4.19.0-gvisor" }, Check{"container", Warn, "gVisor: its kernel lacks much of what sandboxes need", ""}},
@@ -143,7 +143,7 @@ func TestChecks(t *testing.T) {
 		"other session": {func(m *Machine) { m.SessionDir = "/tmp/rt" }, Check{"runtime folder", OK,
 			"/run/user/1000/sidecar (not in XDG_RUNTIME_DIR, which many MCP clients hide from servers)", ""}},
 		"no runtime": {func(m *Machine) { m.RuntimeDir = Folder{Problem: "full"} }, Check{"runtime folder", Fail, "full", "log in through systemd or elogind, which make /run/user/$(id -u)"}},
-		"macOS":      {func(m *Machine) { m.OS = "darwin" }, Check{"platform", Fail, "starting a sandbox: bubblewrap needs Linux; this is darwin", ""}},
+		"macOS":      {func(m *Machine) { m.OS = "darwin" }, Check{"platform", Fail, "bubblewrap needs Linux; this is darwin", ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []Check

@@ -57,9 +57,10 @@ func try(ctx context.Context, m Machine) Trial {
 	return t
 }
 
-// inSandbox is the smallest sandbox that exercises each part that a machine may forbid.
+// inSandbox is the smallest sandbox that exercises each part that a machine may forbid. It asks for a user
+// namespace by name, since --unshare-all lets root do without.
 func inSandbox(argv ...string) []string {
-	return append([]string{"--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--"}, argv...)
+	return append([]string{"--unshare-all", "--unshare-user", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--"}, argv...)
 }
 
 // answer is what a program printed, and how it ended.
