@@ -22,6 +22,10 @@ const (
 	progressHeld = 1 << 20
 	// progressBeat is how often a silent run shows that it lives: clients give up on silent ones.
 	progressBeat = 10 * time.Second
+	// progressLead is how far the last message goes ahead of the result. The official TypeScript client handles
+	// notifications a turn later than results and then no longer knows their call: it drops what it reads
+	// together with the result.
+	progressLead = 2 * time.Millisecond
 )
 
 // progress carries a run's output to the client while the run lasts. Writing to it never waits for the client.
@@ -97,6 +101,9 @@ func (p *progress) finish() {
 	p.mu.Unlock()
 	close(p.done)
 	<-p.idle
+	if p.count > 0 {
+		time.Sleep(progressLead - time.Since(p.last))
+	}
 }
 
 // run sends until the run is over.
@@ -165,7 +172,7 @@ func (p *progress) beat() {
 // tell sends one message. The number only has to grow; how far a run has come, nobody knows.
 func (p *progress) tell(text string) {
 	p.count++
-	p.last = time.Now()
+	defer func() { p.last = time.Now() }()
 	p.call.tell(notice{JSONRPC: mcp.JSONRPC_VERSION, Method: "notifications/progress", Params: map[string]any{
 		"progressToken": p.token, "progress": p.count, "message": text,
 	}})

@@ -28,7 +28,7 @@ const cacheTools = 5 * 60 * 1000
 // rules are what models have to know of the sandbox before they write code for it.
 var rules = []string{
 	"The workspace (the project's folder) is mounted read-write at its own path and is the working folder. What you change in it stays.",
-	"git works: status, diff, add, commit, branch, stash, rebase. The user's name and e-mail are set. Credentials are not there: push and fetch over the network fail.",
+	"git works: status, diff, add, commit, branch, stash, rebase. Name and e-mail are those of the user's git, if set there. Credentials are not there: push and fetch over the network fail.",
 	"Read-only, because programs outside the sandbox execute or obey them: git config and hooks, pointers of worktrees and submodules, and files such as .envrc, .vscode, .mcp.json, .claude. If one has to change, tell the user what to change and why.",
 	"Network: none; loopback inside the run works. So pip install, npm install, curl and the like fail: use what is installed, or ask the user to install it.",
 	"The home folder is empty and gone after the run; /tmp is private. Nothing else of the user's files is visible. Keep results in the workspace.",
