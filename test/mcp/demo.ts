@@ -1,13 +1,13 @@
 // A demonstration: an MCP client runs code in a throw-away project through `sidecar mcp`, then tries to reach
 // outside of it, and looks on the host whether it did. Exit status 1 says that something was not held off.
 //
-//   node dist/demo.js /path/to/sidecar
+//   node dist/demo.js /path/to/sidecar [bash]
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type Attack, attacks, type Scene } from './attacks.js';
+import { type Attack, attacks, gitObeys, type Scene } from './attacks.js';
 import { freshFolder, freshProject, git, remove } from './project.js';
 import { type Answer, type Run, Sidecar } from './sidecar.js';
 
@@ -96,8 +96,9 @@ async function attempt(sidecar: Sidecar, language: Language, scene: Scene, attac
   return damage === null;
 }
 
-async function tell(sidecar: Sidecar, scene: Scene): Promise<boolean> {
-  const language = await showTools(sidecar);
+async function tell(sidecar: Sidecar, scene: Scene, wanted: string | undefined): Promise<boolean> {
+  const found = await showTools(sidecar);
+  const language = wanted === 'bash' ? 'bash' : found;
   await honestWork(sidecar, language, scene.root);
   say(`\n${bold('Now it misbehaves')}. What it prints is what it saw; the verdict is from the host.`);
   let held = true;
@@ -106,7 +107,7 @@ async function tell(sidecar: Sidecar, scene: Scene): Promise<boolean> {
   return held;
 }
 
-async function demo(binary: string): Promise<boolean> {
+async function demo(binary: string, wanted: string | undefined): Promise<boolean> {
   const folder = freshFolder('demo');
   const server = await listener();
   let sidecar: Sidecar | undefined;
@@ -115,9 +116,11 @@ async function demo(binary: string): Promise<boolean> {
     const secret = join(folder, 'not-in-the-project.txt');
     writeFileSync(secret, `hunter2-${process.pid}\n`);
     const config = readFileSync(join(root, '.git/config'), 'utf8');
+    const scene = { root, secret, config, marker: join(folder, 'escaped'), ...server };
+    if (!gitObeys(scene)) throw new Error('git on this machine obeys neither hooks nor core.fsmonitor, so there is nothing to show');
     say(`${bold('Project')}: ${cyan(root)} (thrown away afterwards)`);
     sidecar = await Sidecar.connect(binary, { roots: [root] });
-    return await tell(sidecar, { root, secret, config, marker: join(folder, 'escaped'), ...server });
+    return await tell(sidecar, scene, wanted);
   } finally {
     await sidecar?.close();
     server.close();
@@ -127,11 +130,11 @@ async function demo(binary: string): Promise<boolean> {
 
 const binary = process.argv[2];
 if (!binary) {
-  process.stderr.write('usage: node dist/demo.js PATH-OF-SIDECAR\n');
+  process.stderr.write('usage: node dist/demo.js PATH-OF-SIDECAR [bash]\n');
   process.exit(2);
 }
 try {
-  process.exitCode = (await demo(resolve(binary))) ? 0 : 1;
+  process.exitCode = (await demo(resolve(binary), process.argv[3])) ? 0 : 1;
 } catch (e) {
   process.stderr.write(`${red('The demonstration failed')}: ${e instanceof Error ? e.message : String(e)}\n`);
   process.exitCode = 1;
