@@ -70,8 +70,8 @@ func (s *moduleSearch) named(tree string, depth int) {
 			return
 		}
 		path := filepath.Join(tree, m.path)
-		if !inside(realPath(path), s.ws.Root) {
-			continue
+		if realPath(path) != path {
+			continue // git refuses a submodule beyond a symbolic link
 		}
 		if f := s.ws.at(path); f != nil && !s.seen[f.gitDir] {
 			s.add(&Repository{GitDir: f.gitDir, Name: m.name, DotGit: f.dotGit, DotGitKind: f.kind, WorkTree: path})

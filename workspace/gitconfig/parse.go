@@ -128,6 +128,8 @@ func (p *parser) header() bool {
 		switch {
 		case p.eof:
 			return false
+		case c == ']' && len(p.section) == 0:
+			return false
 		case c == ']':
 			p.section = append(p.section, '.')
 			return true
