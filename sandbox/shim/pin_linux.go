@@ -34,27 +34,76 @@ type mountAttr struct{ set, clear, propagation, userns uint64 }
 // make makes the pin: a clone of what is at Path, mounted on itself, read-only or not. No symbolic link on
 // the way is followed, and Path itself may be one: the mount then holds the link.
 func (p Pin) make() syscall.Errno {
+	tree, errno := p.clone()
+	if errno != 0 {
+		return errno
+	}
+	return p.attach(tree)
+}
+
+// clone makes the mount, not attached to anything yet.
+func (p Pin) clone() (tree int, errno syscall.Errno) {
+	path := p.Path
+	if p.Kind == Covered {
+		path = p.cover()
+	}
+	source, errno := openPath(path)
+	if errno != 0 {
+		return -1, errno
+	}
+	defer func() { _ = syscall.Close(source) }()
+	if tree, errno = cloneTree(source); errno != 0 {
+		return -1, errno
+	}
+	if errno := p.setAccess(tree); errno != 0 {
+		_ = syscall.Close(tree)
+		return -1, errno
+	}
+	return tree, 0
+}
+
+// attach puts a cloned mount on Path.
+func (p Pin) attach(tree int) syscall.Errno {
+	defer func() { _ = syscall.Close(tree) }()
 	target, errno := openPath(p.Path)
 	if errno != 0 {
 		return errno
 	}
 	defer func() { _ = syscall.Close(target) }()
-	source := target
-	if p.Kind == Covered {
-		if source, errno = openPath(p.cover()); errno != 0 {
-			return errno
-		}
-		defer func() { _ = syscall.Close(source) }()
-	}
-	tree, errno := cloneTree(source)
-	if errno != 0 {
-		return errno
-	}
-	defer func() { _ = syscall.Close(tree) }()
-	if errno := p.setAccess(tree); errno != 0 {
-		return errno
-	}
 	return moveMount(tree, target)
+}
+
+// batch is how many mounts are cloned before they are attached; each is a descriptor till then.
+const batch = 400
+
+// makeAll makes pins in order. It clones many before it attaches them: the kernel looks through all children
+// of the mount that it clones from, so cloning beside hundreds of attached pins would cost their square.
+func makeAll(pins []Pin) (failed Pin, errno syscall.Errno) {
+	for len(pins) > 0 {
+		n := min(batch, len(pins))
+		if failed, errno = makeBatch(pins[:n]); errno != 0 {
+			return failed, errno
+		}
+		pins = pins[n:]
+	}
+	return Pin{}, 0
+}
+
+func makeBatch(pins []Pin) (failed Pin, errno syscall.Errno) {
+	trees := make([]int, 0, len(pins))
+	for _, p := range pins {
+		tree, errno := p.clone()
+		if errno != 0 {
+			return p, errno
+		}
+		trees = append(trees, tree)
+	}
+	for i, p := range pins {
+		if errno := p.attach(trees[i]); errno != 0 {
+			return p, errno
+		}
+	}
+	return Pin{}, 0
 }
 
 // cover is what hides a path: an empty folder, or the null device, which as a mount without devices opens nothing.

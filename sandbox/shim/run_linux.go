@@ -29,10 +29,8 @@ func run() int {
 	if err := syscall.Chdir("/"); err != nil {
 		return fail("chdir", err.(syscall.Errno), "/")
 	}
-	for _, p := range plan.Pins {
-		if errno := p.make(); errno != 0 {
-			return fail("pin", errno, p.Path)
-		}
+	if p, errno := makeAll(plan.Pins); errno != 0 {
+		return fail("pin", errno, p.Path)
 	}
 	if step, errno := plan.limitNamespaces(); errno != 0 {
 		return fail(step, errno, "")
