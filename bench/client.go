@@ -1,0 +1,108 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+)
+
+// client is the smallest MCP client: one request at a time.
+type client struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+	id  int
+}
+
+// dial starts `sidecar mcp` for a workspace and introduces itself.
+func dial(binary, ws string) (*client, error) {
+	cmd := exec.Command(binary, "mcp", "--workspace", ws)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	c := &client{cmd: cmd, in: in, out: bufio.NewReader(out)}
+	_, err = c.call("initialize", map[string]any{
+		"protocolVersion": "2025-06-18", "capabilities": map[string]any{},
+		"clientInfo": map[string]any{"name": "bench", "version": "1"},
+	})
+	if err == nil {
+		err = c.send(map[string]any{"jsonrpc": "2.0", "method": "notifications/initialized"})
+	}
+	return c, err
+}
+
+func (c *client) send(message any) error {
+	b, err := json.Marshal(message)
+	if err != nil {
+		return err
+	}
+	_, err = c.in.Write(append(b, '\n'))
+	return err
+}
+
+// call sends a request and waits for its answer.
+func (c *client) call(method string, params any) (json.RawMessage, error) {
+	c.id++
+	if err := c.send(map[string]any{"jsonrpc": "2.0", "id": c.id, "method": method, "params": params}); err != nil {
+		return nil, err
+	}
+	for {
+		line, err := c.out.ReadBytes('\n')
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", method, err)
+		}
+		var answer struct {
+			ID     *int
+			Result json.RawMessage
+			Error  json.RawMessage
+		}
+		if err := json.Unmarshal(line, &answer); err != nil {
+			return nil, fmt.Errorf("%s: %q: %w", method, line, err)
+		}
+		if answer.ID == nil || *answer.ID != c.id {
+			continue
+		}
+		if answer.Error != nil {
+			return nil, fmt.Errorf("%s: %s", method, answer.Error)
+		}
+		return answer.Result, nil
+	}
+}
+
+// pass runs the shortest Python program.
+func (c *client) pass() error {
+	raw, err := c.call("tools/call", map[string]any{"name": "run_code", "arguments": map[string]any{"language": "python", "code": "pass"}})
+	if err != nil {
+		return err
+	}
+	var result struct {
+		IsError           bool
+		StructuredContent struct{ ExitCode *int }
+	}
+	if err := json.Unmarshal(raw, &result); err != nil {
+		return err
+	}
+	if code := result.StructuredContent.ExitCode; result.IsError || code == nil || *code != 0 {
+		return fmt.Errorf("run_code: %s", raw)
+	}
+	return nil
+}
+
+func (c *client) close() {
+	_ = c.in.Close()
+	_ = c.cmd.Wait()
+}

@@ -1,0 +1,181 @@
+//go:build linux
+
+// Command bench measures what sidecar promises about its speed and prints a table of it. Each comparison is
+// made within one run, call by call in turns, so that both sides meet the same machine.
+//
+//	bench/run [--check] [--rounds N]
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"code.sidecar.dev/workspace"
+)
+
+func main() {
+	check := flag.Bool("check", false, "exit with 1 when a target is missed")
+	rounds := flag.Int("rounds", 60, "how often each thing is measured")
+	flag.Parse()
+	met, err := bench(flag.Arg(0), *rounds)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(2)
+	}
+	if *check && !met {
+		os.Exit(1)
+	}
+}
+
+// row is one line of the table.
+type row struct {
+	what            string
+	got, want, unit string
+	met             bool
+}
+
+func bench(binary string, rounds int) (met bool, err error) {
+	binary, err = filepath.Abs(binary)
+	if err != nil {
+		return false, err
+	}
+	dir, err := os.MkdirTemp("/var/tmp", "sidecar-bench.")
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	var rows []row
+	for _, measure := range []func(string, string, int) ([]row, error){overhead, discovery, growth} {
+		more, err := measure(binary, dir, rounds)
+		if err != nil {
+			return false, err
+		}
+		rows = append(rows, more...)
+	}
+	return show(rows), nil
+}
+
+func show(rows []row) (met bool) {
+	met = true
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "what\tmeasured\ttarget\t")
+	for _, r := range rows {
+		verdict := ""
+		if r.want != "" {
+			verdict = "met"
+			if !r.met {
+				verdict, met = "MISSED", false
+			}
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s%s\t%s\t%s\n", r.what, r.got, r.unit, r.want, verdict)
+	}
+	_ = w.Flush()
+	return met
+}
+
+// overhead compares run_code over MCP with the same arguments under plain bubblewrap.
+func overhead(binary, dir string, rounds int) ([]row, error) {
+	ws := filepath.Join(dir, "small")
+	if err := project(ws, 0, 10); err != nil {
+		return nil, err
+	}
+	plain, err := newPlain(binary, ws)
+	if err != nil {
+		return nil, err
+	}
+	c, err := dial(binary, ws)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	times, err := inTurns(rounds, c.pass, plain.run, plain.bare)
+	if err != nil {
+		return nil, err
+	}
+	mcp, bwrap, bare := times[0], times[1], times[2]
+	ratio := float64(mcp) / float64(bwrap)
+	return []row{
+		{what: "python3, no sandbox", got: ms(bare), unit: " ms"},
+		{what: "the same arguments under plain bwrap", got: ms(bwrap), unit: " ms"},
+		{what: "run_code of `pass` over MCP stdio", got: ms(mcp), unit: " ms"},
+		{what: "run_code / plain bwrap", got: fmt.Sprintf("%.2f", ratio), want: "at most 1.35", met: ratio <= 1.35},
+	}, nil
+}
+
+// discovery times the way from a folder to its protected paths.
+func discovery(_, dir string, rounds int) ([]row, error) {
+	ws := filepath.Join(dir, "large")
+	if err := project(ws, 20, 100_000); err != nil {
+		return nil, err
+	}
+	times, err := inTurns(rounds, func() error {
+		w, err := workspace.Discover(ws, workspace.Options{})
+		if err != nil {
+			return err
+		}
+		if n := len(w.Repo.Submodules); n != 20 {
+			return fmt.Errorf("%d submodules found, want 20", n)
+		}
+		w.Protected(workspace.DefaultRules())
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return []row{{what: "discovery, 100,000 files and 20 submodules", got: ms(times[0]), unit: " ms", want: "under 20 ms", met: times[0] < 20*time.Millisecond}}, nil
+}
+
+// growth compares runs in a small workspace, one with many files, and one with many submodules.
+func growth(binary, dir string, rounds int) ([]row, error) {
+	many := filepath.Join(dir, "submodules")
+	if err := project(many, 200, 10); err != nil {
+		return nil, err
+	}
+	var calls []func() error
+	for _, name := range []string{"small", "large", "submodules"} {
+		c, err := dial(binary, filepath.Join(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		defer c.close()
+		calls = append(calls, c.pass)
+	}
+	times, err := inTurns(rounds, calls...)
+	if err != nil {
+		return nil, err
+	}
+	files, submodules := times[1]-times[0], times[2]-times[0]
+	return []row{
+		{what: "100,000 files and 20 submodules add to a run", got: ms(files), unit: " ms", want: "at most 3 ms", met: files <= 3*time.Millisecond},
+		{what: "200 submodules add to a run", got: ms(submodules), unit: " ms", want: "at most 10 ms", met: submodules <= 10*time.Millisecond},
+	}, nil
+}
+
+// inTurns times each call, rounds times in turns, and gives the medians. The first three rounds do not count.
+func inTurns(rounds int, calls ...func() error) ([]time.Duration, error) {
+	all := make([][]time.Duration, len(calls))
+	for round := range rounds + 3 {
+		for i, call := range calls {
+			began := time.Now()
+			if err := call(); err != nil {
+				return nil, err
+			}
+			if round >= 3 {
+				all[i] = append(all[i], time.Since(began))
+			}
+		}
+	}
+	medians := make([]time.Duration, len(calls))
+	for i := range all {
+		slices.Sort(all[i])
+		medians[i] = all[i][len(all[i])/2]
+	}
+	return medians, nil
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.1f", float64(d)/float64(time.Millisecond)) }
