@@ -18,6 +18,7 @@ export interface Run {
   exitCode: number;
   signal?: string;
   limit?: string;
+  cancelled?: boolean;
   stdout: Output;
   stderr: Output;
   seconds: number;
