@@ -130,14 +130,17 @@ func discovery(_, dir string, rounds int) ([]row, error) {
 	return []row{{what: "discovery, 100,000 files and 20 submodules", got: ms(times[0]), unit: " ms", want: "under 20 ms", met: times[0] < 20*time.Millisecond}}, nil
 }
 
-// growth compares runs in a small workspace, one with many files, and one with many submodules.
+// growth compares runs in a small workspace, one with many files (and as many submodules as
+// a third), and one with many submodules.
 func growth(binary, dir string, rounds int) ([]row, error) {
-	many := filepath.Join(dir, "submodules")
-	if err := project(many, 200, 10); err != nil {
+	if err := project(filepath.Join(dir, "few"), 20, 10); err != nil {
+		return nil, err
+	}
+	if err := project(filepath.Join(dir, "submodules"), 200, 10); err != nil {
 		return nil, err
 	}
 	var calls []func() error
-	for _, name := range []string{"small", "large", "submodules"} {
+	for _, name := range []string{"small", "few", "large", "submodules"} {
 		c, err := dial(binary, filepath.Join(dir, name))
 		if err != nil {
 			return nil, err
@@ -149,9 +152,9 @@ func growth(binary, dir string, rounds int) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, submodules := times[1]-times[0], times[2]-times[0]
+	files, submodules := times[2]-times[1], times[3]-times[0]
 	return []row{
-		{what: "100,000 files and 20 submodules add to a run", got: ms(files), unit: " ms", want: "at most 3 ms", met: files <= 3*time.Millisecond},
+		{what: "100,000 files add to a run", got: ms(files), unit: " ms", want: "at most 3 ms", met: files <= 3*time.Millisecond},
 		{what: "200 submodules add to a run", got: ms(submodules), unit: " ms", want: "at most 10 ms", met: submodules <= 10*time.Millisecond},
 	}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -38,6 +39,9 @@ func newPlain(binary, ws string) (*plain, error) {
 	}
 	p := &plain{bwrap: plan.Argv[0], program: plan.Program, files: map[int]string{}}
 	p.args = append(plan.Args, "--chdir", plan.Dir)
+	if i := slices.Index(p.args, "--chdir"); i < len(p.args)-2 {
+		p.args = slices.Delete(p.args, i, i+2) // the shim's own working folder
+	}
 	for i, arg := range p.args {
 		if arg == "--file" || arg == "--ro-bind-data" || arg == "--bind-data" {
 			if err := p.file(p.args[i+1], p.args[i+2]); err != nil {
