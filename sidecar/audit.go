@@ -3,6 +3,7 @@ package sidecar
 import (
 	"context"
 
+	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sidecar/protocol"
 	"code.sidecar.dev/workspace"
 	"code.sidecar.dev/workspace/guard"
@@ -59,7 +60,7 @@ func gitDirs(ws *workspace.Workspace) []string {
 }
 
 // watch has the guard look at this run. stop ends a run that arms things without end.
-func (p *prepared) watch(stop func()) *guard.Watch {
+func (p *prepared) watch(stop func(), late *sandbox.Late) *guard.Watch {
 	o := guard.BeginOptions{RunID: p.id, GitDirs: gitDirs(p.ws), Storm: stop}
 	for _, h := range p.held {
 		switch h.Hold {

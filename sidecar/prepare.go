@@ -40,6 +40,9 @@ type prepared struct {
 	guard   *guard.Guard
 	lease   *hold.Lease
 	engine  *Engine
+	// complete says that the guard had seen the whole tree when the policy was made.
+	complete bool
+	writable []string
 }
 
 // prepare looks at the workspace, takes hold of what must not change, and plans. Nothing has started when it returns.
@@ -79,6 +82,7 @@ func (e *Engine) survey(ctx context.Context, dir string, p protocol.RunParams) (
 		return nil, j, err
 	}
 	known := e.look(ctx, prep.guard)
+	prep.complete = known.Complete
 	ws.AddNested(known.Repositories)
 	j.sockets = known.Sockets
 	j.git = gitSettings{global: workspace.HarmlessGlobal(ws, e.getenv), keys: workspace.SubmoduleSettings(ws)}
@@ -196,6 +200,7 @@ func (e *Engine) holds() (*hold.Ledger, error) {
 
 func (p *prepared) makePlan(j job) error {
 	var err error
+	p.writable = j.writable()
 	if p.policy, p.program, err = j.policy(); err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func (e *Engine) RunWithInput(ctx context.Context, dir, source string, p protoco
 		result, err = e.attempt(ctx, dir, p, stdin, sink)
 	}
 	if err != nil {
-		return result, e.explain(err)
+		return result, e.explain(err, dir)
 	}
 	result.Duration = time.Since(asked)
 	result.WorkspaceSource = source
@@ -73,9 +73,17 @@ func (e *Engine) attempt(ctx context.Context, dir string, p protocol.RunParams, 
 	defer prep.release()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	watch := prep.watch(stop)
+	late := new(sandbox.Late)
+	watch := prep.watch(stop, late)
 	out := prep.captures(e)
-	end, err := sandbox.Run(ctx, prep.plan, sandbox.IO{Stdin: stdin, Stdout: out.writer(protocol.Stdout, sink), Stderr: out.writer(protocol.Stderr, sink)})
+	following := make(chan struct{})
+	go func() {
+		defer close(following)
+		prep.follow(ctx, late)
+	}()
+	end, err := sandbox.Run(ctx, prep.plan, sandbox.IO{Stdin: stdin, Stdout: out.writer(protocol.Stdout, sink), Stderr: out.writer(protocol.Stderr, sink), Late: late})
+	stop()
+	<-following
 	findings, pending := e.audit(watch, prep)
 	if err != nil {
 		return protocol.RunResult{}, err
@@ -140,7 +148,7 @@ func newID() string {
 }
 
 // explain makes any error a *protocol.Error that says what to do.
-func (e *Engine) explain(err error) error {
+func (e *Engine) explain(err error, dir string) error {
 	var known *protocol.Error
 	if errors.As(err, &known) {
 		return known
@@ -151,7 +159,7 @@ func (e *Engine) explain(err error) error {
 	}
 	switch start.Step {
 	case sandbox.StepBackend:
-		return e.backendError(start)
+		return e.backendError(start, dir)
 	case sandbox.StepProgram:
 		return &protocol.Error{Kind: protocol.UnknownEnvironment, Message: fmt.Sprintf("the program cannot be executed in the sandbox: %v", start.Err),
 			Hint: "name a program that lies under /usr, in the workspace, or in an interpreter's folder (see `sidecar envs`); a script needs a #! line and the execute bit", Err: err}
@@ -165,7 +173,7 @@ func (e *Engine) explain(err error) error {
 }
 
 // backendError has the doctor read what bubblewrap said.
-func (e *Engine) backendError(start *sandbox.StartError) error {
+func (e *Engine) backendError(start *sandbox.StartError, dir string) error {
 	text := start.Text
 	if text == "" {
 		text = start.Err.Error()
@@ -173,7 +181,7 @@ func (e *Engine) backendError(start *sandbox.StartError) error {
 	if strings.Contains(text, "execvp") {
 		text = start.Err.Error() + ": " + text
 	}
-	found := doctor.Diagnose(text, doctor.Facts(doctor.Options{Path: e.getenv("PATH"), Bubblewrap: e.settings.Sandbox.Bubblewrap}))
+	found := doctor.Diagnose(text, doctor.Facts(doctor.Options{Workspace: dir, Path: e.getenv("PATH"), Bubblewrap: e.settings.Sandbox.Bubblewrap}))
 	found.Err = start
 	return found
 }

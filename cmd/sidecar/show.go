@@ -121,7 +121,7 @@ func (f *flags) doctorOptions() doctor.Options {
 		o.Workspace = root
 	}
 	if settings, _, err := config.Load(config.Sources{Explicit: f.config, Env: os.Getenv}); err == nil {
-		o.Bubblewrap, o.Path = settings.Sandbox.Bubblewrap, settings.Host.Path
+		o.Bubblewrap = settings.Sandbox.Bubblewrap
 	}
 	return o
 }

@@ -1,0 +1,53 @@
+package sidecar
+
+import (
+	"context"
+
+	"code.sidecar.dev/sandbox"
+	"code.sidecar.dev/workspace"
+)
+
+// follow keeps the pins of a running sandbox true: in a large tree the guard's first look ends after the run's
+// start, and what it then knows of (a repository nested deep) is held from that moment on.
+func (p *prepared) follow(ctx context.Context, late *sandbox.Late) {
+	if p.complete {
+		return
+	}
+	if p.guard.Ready(ctx) != nil {
+		return
+	}
+	known := p.guard.Known()
+	p.ws.AddNested(known.Repositories)
+	var held []sandbox.Held
+	for _, h := range protect(p.ws, p.engine.rules(), known) {
+		if h.Hold == workspace.ReadOnly {
+			held = append(held, sandbox.Held{Path: h.Path, Kind: sandbox.Frozen, Folder: h.Folder, Link: h.Link})
+		}
+	}
+	late.Send(newPins(p.policy.Pins, sandbox.BuildPins(p.writable, held)))
+}
+
+// newPins are those of want that have does not have.
+func newPins(have, want []sandbox.Pin) []sandbox.Pin {
+	old := map[string]bool{}
+	for _, p := range have {
+		old[p.Path] = true
+	}
+	var out []sandbox.Pin
+	for _, p := range want {
+		if !old[p.Path] {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// repin holds a path again after a host program replaced it: the kernel drops the mounts of a file that is
+// replaced or unlinked from outside (git writes its config so), and the run would see the new one bare.
+func (p *prepared) repin(late *sandbox.Late, path string) {
+	for _, pin := range p.policy.Pins {
+		if pin.Path == path && pin.Kind != sandbox.Border {
+			late.Send([]sandbox.Pin{pin})
+		}
+	}
+}
