@@ -114,6 +114,9 @@ func bindFlag(m sandbox.Mount) string {
 
 // pins, made by bubblewrap. It cannot mount over a symbolic link, which is a gap.
 func (b *builder) pins() {
+	for _, path := range shim.KernelFiles {
+		b.add("--ro-bind-try", path, path)
+	}
 	for _, p := range b.policy.Pins {
 		switch {
 		case p.Link:

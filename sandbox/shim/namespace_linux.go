@@ -9,7 +9,7 @@ import (
 
 // limitNamespaces sets what the program must not be able to set back: how many processes the PID namespace
 // may have, and that only one more user namespace, the program's own, can be made (namespaces(7),
-// /proc/sys/user). Then /proc/sys becomes read-only: kernel.pid_max answers to the user id alone.
+// /proc/sys/user). Then what of /proc answers to the user id alone becomes read-only.
 func (p Plan) limitNamespaces() (string, syscall.Errno) {
 	if p.PIDMax > 0 {
 		if errno := writeFile("/proc/sys/kernel/pid_max", strconv.Itoa(p.PIDMax)); errno != 0 {
@@ -22,7 +22,12 @@ func (p Plan) limitNamespaces() (string, syscall.Errno) {
 	if errno := writeFile("/proc/sys/user/max_user_namespaces", "1"); errno != 0 {
 		return "max_user_namespaces", errno
 	}
-	return "proc", Pin{Kind: Frozen, Folder: true, Path: "/proc/sys"}.make()
+	for _, path := range KernelFiles {
+		if errno := (Pin{Kind: Frozen, Path: path}).make(); errno != 0 && errno != syscall.ENOENT {
+			return "kernel-files", errno
+		}
+	}
+	return "", 0
 }
 
 func writeFile(path, text string) syscall.Errno {

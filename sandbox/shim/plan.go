@@ -20,6 +20,10 @@ const (
 	ControlFD = 5
 )
 
+// KernelFiles are what is writable in /proc by user id alone, without any capability: for a host user who is
+// root these are the machine's own settings, kernel.core_pattern among them, which names a program.
+var KernelFiles = []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi", "/proc/mtrr"}
+
 // Pin kinds, in the plan's encoding.
 const (
 	Border  = 'b'

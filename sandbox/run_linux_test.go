@@ -1,0 +1,340 @@
+package sandbox_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"code.sidecar.dev/sandbox"
+	"code.sidecar.dev/sandbox/bubblewrap"
+)
+
+// These tests run real sandboxes: what a plan says is only worth what the kernel makes of it.
+
+var shimBinary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "sidecar-shim")
+	if err != nil {
+		panic(err)
+	}
+	shimBinary = filepath.Join(dir, "shim")
+	build := exec.Command("go", "build", "-o", shimBinary, "./testdata/shim")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		panic(string(out))
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// requireBubblewrap skips where no sandbox can be had; in CI that is a failure.
+func requireBubblewrap(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("bwrap")
+	if err == nil {
+		err = exec.Command(path, "--unshare-all", "--ro-bind", "/", "/", "true").Run()
+	}
+	if err == nil {
+		return path
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatalf("bubblewrap does not work here: %v", err)
+	}
+	t.Skipf("bubblewrap does not work here: %v", err)
+	return ""
+}
+
+// box is a sandbox around one folder.
+type box struct {
+	t      *testing.T
+	dir    string
+	policy sandbox.Policy
+	host   sandbox.Host
+	late   *sandbox.Late
+}
+
+func newBox(t *testing.T, mode sandbox.MountMode) *box {
+	t.Helper()
+	bwrap := requireBubblewrap(t)
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &box{t: t, dir: dir, late: new(sandbox.Late)}
+	b.host = sandbox.Host{Bubblewrap: bwrap, Shim: shimBinary, Arch: runtime.GOARCH, Mounts: mode, UserProcessLimit: true, Root: os.Getuid() == 0, PIDLimit: hasPIDLimit()}
+	b.policy = sandbox.Policy{
+		UID: os.Getuid(), GID: os.Getgid(), Hostname: "box", Dir: dir, Env: []string{"PATH=/usr/bin:/bin"},
+		Mounts:  []sandbox.Mount{{Source: "/usr", Target: "/usr"}, {Source: dir, Target: dir, Access: sandbox.ReadWrite}},
+		Scratch: []sandbox.Scratch{{Target: "/tmp", Size: 8 << 20, Mode: 0o1777}},
+		Links:   []sandbox.Link{{Target: "/bin", To: "usr/bin"}, {Target: "/lib", To: "usr/lib"}, {Target: "/lib64", To: "usr/lib64"}},
+		Limits:  sandbox.Limits{Time: 20 * time.Second, Output: 1 << 20, Processes: 400, OpenFiles: 256, FileSize: 64 << 20, Memory: 1 << 30},
+	}
+	return b
+}
+
+// hasPIDLimit: kernel.pid_max of a namespace of its own came with Linux 6.14.
+func hasPIDLimit() bool {
+	out, err := exec.Command("uname", "-r").Output()
+	if err != nil {
+		return false
+	}
+	f := strings.FieldsFunc(string(out), func(r rune) bool { return r < '0' || r > '9' })
+	return len(f) > 1 && (len(f[0]) > 1 || f[0] >= "7" || f[0] == "6" && len(f[1]) > 1 && f[1] >= "14")
+}
+
+func (b *box) write(name, text string) string {
+	b.t.Helper()
+	path := filepath.Join(b.dir, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		b.t.Fatal(err)
+	}
+	return path
+}
+
+// run runs a shell script and gives all it printed.
+func (b *box) run(ctx context.Context, script string) (sandbox.End, string, error) {
+	b.t.Helper()
+	b.policy.Argv = []string{"/bin/bash", "-c", script}
+	plan, err := bubblewrap.New(b.policy, b.host)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var out lockedBuffer
+	end, err := sandbox.Run(ctx, plan, sandbox.IO{Stdout: &out, Stderr: &out, Late: b.late})
+	return end, out.String(), err
+}
+
+// lockedBuffer takes both streams.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+func bothModes(t *testing.T, test func(*testing.T, *box)) {
+	for name, mode := range map[string]sandbox.MountMode{"shim": sandbox.ByShim, "argv": sandbox.ByArgv} {
+		t.Run(name, func(t *testing.T) { test(t, newBox(t, mode)) })
+	}
+}
+
+func TestAFrozenFileStaysWhereAndAsItIs(t *testing.T) {
+	bothModes(t, func(t *testing.T, b *box) {
+		frozen := b.write("a/b/frozen", "kept")
+		b.policy.Pins = sandbox.BuildPins([]string{b.dir}, []sandbox.Held{{Path: frozen, Kind: sandbox.Frozen}})
+		_, out, err := b.run(t.Context(), `
+			echo evil >a/b/frozen; rm -f a/b/frozen; mv a/b/frozen x; mv a/b y; mv a z; ln a/b/frozen hard
+			mkdir new && mv new a/b; chmod 000 a/b/frozen
+			umount a/b/frozen; mount -o remount,rw,bind a/b/frozen
+			echo free >a/b/other && mv a/b/other a/b/other2 && echo control`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := os.ReadFile(frozen); err != nil || string(text) != "kept" {
+			t.Errorf("the file holds %q (%v) after\n%s", text, err, out)
+		}
+		if !strings.Contains(out, "control") {
+			t.Errorf("its neighbours are not free:\n%s", out)
+		}
+	})
+}
+
+func TestAFrozenLinkStays(t *testing.T) {
+	b := newBox(t, sandbox.ByShim)
+	b.write("store/f", "hi")
+	if err := os.Symlink("store", filepath.Join(b.dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	b.policy.Pins = sandbox.BuildPins([]string{b.dir}, []sandbox.Held{{Path: filepath.Join(b.dir, "link"), Kind: sandbox.Frozen, Link: true}})
+	_, out, err := b.run(t.Context(), `rm -f link; mv link l2; ln -sfn /etc link; cat link/f`)
+	if to, _ := os.Readlink(filepath.Join(b.dir, "link")); err != nil || to != "store" || !strings.HasSuffix(out, "hi") {
+		t.Errorf("the link leads to %q (%v)\n%s", to, err, out)
+	}
+}
+
+// A host program that replaces a file drops its mount in every sandbox: it must be possible to hold the new one.
+func TestAPinCanBeMadeWhileTheRunLasts(t *testing.T) {
+	b := newBox(t, sandbox.ByShim)
+	frozen := b.write("conf", "one")
+	b.policy.Pins = []sandbox.Pin{{Path: frozen, Kind: sandbox.Frozen}}
+	go func() {
+		await(t, func() bool { return exists(filepath.Join(b.dir, "started")) })
+		if err := errors.Join(os.WriteFile(frozen+".new", []byte("two"), 0o644), os.Rename(frozen+".new", frozen)); err != nil {
+			t.Error(err)
+		}
+		b.late.Send(b.policy.Pins)
+		_ = os.WriteFile(filepath.Join(b.dir, "go"), nil, 0o644)
+	}()
+	_, out, err := b.run(t.Context(), `touch started; until [ -e go ]; do sleep 0.02; done; sleep 0.2; echo evil >conf; cat conf`)
+	if text, _ := os.ReadFile(frozen); err != nil || string(text) != "two" {
+		t.Errorf("the file holds %q (%v)\n%s", text, err, out)
+	}
+}
+
+func TestWhatAProgramHas(t *testing.T) {
+	bothModes(t, func(t *testing.T, b *box) {
+		b.policy.Env = append(b.policy.Env, "SECRET=hunter2")
+		_, out, err := b.run(t.Context(), `grep -h -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status | tr -d '\t '
+			s=hunter; all=$(cat /proc/1/environ /proc/[0-9]*/cmdline | tr '\0' ' '); case $all in *${s}2*) echo "in the open: $all";; esac
+			echo "fds $(ls /proc/self/fd | wc -l)"; unshare -Ur true && echo escaped; echo x >/x && echo escaped; echo x >/dev/x && echo escaped
+			cat /proc/sys/kernel/core_pattern >/tmp/p; cat /tmp/p >/proc/sys/kernel/core_pattern && echo escaped; echo h >/proc/sysrq-trigger && echo escaped`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"CapEff:0000000000000000", "CapBnd:0000000000000000", "NoNewPrivs:1", "Seccomp:2", "fds 4\n"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("no %q in\n%s", want, out)
+			}
+		}
+		if strings.Contains(out, "escaped") || strings.Contains(out, "in the open") {
+			t.Errorf("%s", out)
+		}
+	})
+}
+
+func TestEveryProcessEndsWithTheRun(t *testing.T) {
+	bothModes(t, func(t *testing.T, b *box) {
+		_, _, err := b.run(t.Context(), `(setsid bash -c 'trap "" TERM HUP INT; while :; do echo x >>beat; sleep 0.02; done' >/dev/null 2>&1 &); sleep 0.2`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := func() int64 {
+			info, err := os.Stat(filepath.Join(b.dir, "beat"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return info.Size()
+		}
+		before := size()
+		time.Sleep(150 * time.Millisecond)
+		if after := size(); before == 0 || after != before {
+			t.Errorf("the process goes on: %d bytes, then %d", before, after)
+		}
+	})
+}
+
+func TestHowARunEnds(t *testing.T) {
+	bothModes(t, func(t *testing.T, b *box) {
+		for _, tt := range []struct {
+			script string
+			change func(*sandbox.Policy)
+			want   sandbox.End
+		}{
+			{"exit 0", nil, sandbox.End{}},
+			{"exit 7", nil, sandbox.End{ExitCode: 7}},
+			{"kill -SEGV $$", nil, sandbox.End{ExitCode: 139, Signal: int(syscall.SIGSEGV)}},
+			{"kill -9 -1; kill -9 $$", nil, sandbox.End{ExitCode: 137, Signal: int(syscall.SIGKILL)}},
+			{"sleep 30", func(p *sandbox.Policy) { p.Limits.Time = 200 * time.Millisecond }, sandbox.End{ExitCode: 137, Signal: 9, Limit: sandbox.LimitTime}},
+			{"yes", func(p *sandbox.Policy) { p.Limits.Output = 1 << 16 }, sandbox.End{ExitCode: 137, Signal: 9, Limit: sandbox.LimitOutput}},
+			{"x=$(head -c 300M /dev/zero | tr '\\0' x); sleep 5", func(p *sandbox.Policy) { p.Limits.Memory = 600 << 20 }, sandbox.End{Limit: "any"}},
+		} {
+			saved := b.policy.Limits
+			if tt.change != nil {
+				tt.change(&b.policy)
+			}
+			end, out, err := b.run(t.Context(), tt.script)
+			b.policy.Limits = saved
+			if err != nil {
+				t.Errorf("%s: %v", tt.script, err)
+			}
+			if tt.want.Limit == "any" {
+				continue // that memory is bounded at all: it ended, by the process's own limit or by the watch
+			}
+			got := sandbox.End{ExitCode: end.ExitCode, Signal: end.Signal, Limit: end.Limit}
+			if got != tt.want {
+				t.Errorf("%s: got %+v, want %+v\n%.200s", tt.script, got, tt.want, out)
+			}
+		}
+	})
+}
+
+func TestCancelEndsARun(t *testing.T) {
+	b := newBox(t, sandbox.ByShim)
+	ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
+	defer cancel()
+	begun := time.Now()
+	end, _, err := b.run(ctx, "trap '' TERM INT; sleep 30")
+	if err != nil || !end.Cancelled || time.Since(begun) > 5*time.Second {
+		t.Errorf("%+v, %v after %v", end, err, time.Since(begun))
+	}
+}
+
+func TestWhyAProgramNeverStarted(t *testing.T) {
+	bothModes(t, func(t *testing.T, b *box) {
+		for _, tt := range []struct {
+			name, step string
+			change     func(*sandbox.Policy, *sandbox.Host)
+		}{
+			{"no such program", sandbox.StepProgram, func(p *sandbox.Policy, _ *sandbox.Host) { p.Argv = []string{"/nowhere"} }},
+			{"no such folder", sandbox.StepDir, func(p *sandbox.Policy, _ *sandbox.Host) { p.Dir = "/nowhere" }},
+			{"no bubblewrap", sandbox.StepBackend, func(_ *sandbox.Policy, h *sandbox.Host) { h.Bubblewrap = "/nowhere/bwrap" }},
+			{"a mount that is not there", sandbox.StepBackend, func(p *sandbox.Policy, _ *sandbox.Host) {
+				p.Mounts = append(p.Mounts, sandbox.Mount{Source: "/nowhere", Target: "/nowhere"})
+			}},
+		} {
+			p, h := b.policy, b.host
+			p.Argv = []string{"/bin/true"}
+			tt.change(&p, &h)
+			plan, err := bubblewrap.New(p, h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = sandbox.Run(t.Context(), plan, sandbox.IO{})
+			var start *sandbox.StartError
+			if !errors.As(err, &start) || start.Step != tt.step {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+		}
+	})
+}
+
+func TestStandardInputStreams(t *testing.T) {
+	b := newBox(t, sandbox.ByShim)
+	b.policy.Argv = []string{"/usr/bin/wc", "-c"}
+	plan, err := bubblewrap.New(b.policy, b.host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if _, err := sandbox.Run(t.Context(), plan, sandbox.IO{Stdin: strings.NewReader(strings.Repeat("x", 300_000)), Stdout: &out}); err != nil || strings.TrimSpace(out.String()) != "300000" {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// await waits until a condition holds.
+func await(t *testing.T, ok func() bool) {
+	t.Helper()
+	for range 500 {
+		if ok() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error("it never came to pass")
+}
