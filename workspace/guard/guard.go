@@ -19,7 +19,6 @@ package guard
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"code.sidecar.dev/sidecar/protocol"
@@ -98,12 +97,11 @@ type Report struct {
 
 // Guard watches one workspace for any number of runs.
 type Guard struct {
-	root string
-	opts Options
-	tree *tree
-
-	mu     sync.Mutex
-	active map[*Watch]struct{}
+	root   string
+	opts   Options
+	tree   *tree
+	ctx    context.Context
+	cancel context.CancelFunc
 }
 
 // Watch is one run's view of a Guard.
@@ -111,6 +109,8 @@ type Watch struct {
 	g    *Guard
 	opts BeginOptions
 	run  *runState
+	// wasDegraded is why the whole tree had to be read at the end.
+	wasDegraded string
 }
 
 // Open starts to watch and to walk the tree below root, which must be absolute with links resolved. It

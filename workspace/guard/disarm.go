@@ -1,0 +1,123 @@
+//go:build unix
+
+package guard
+
+import (
+	"errors"
+	"fmt"
+
+	"code.sidecar.dev/sidecar/protocol"
+
+	"golang.org/x/sys/unix"
+)
+
+// disarm moves what a charge is about aside, and puts in its place what is harmless of it, or what was there
+// before. The folder is opened anew from the base, and both names lie in it: whatever others swap meanwhile,
+// nothing outside is touched.
+func (t *tree) disarm(r *runState, c *charge) bool {
+	if snap := r.snaps[c.site.path]; snap != nil && c.name == "hooks" && c.st.folder() && snap.items["hooks"].folder() {
+		return t.disarmHooks(r, c, snap)
+	}
+	moved := t.moveAside(r, c.path(), c.reason)
+	if !moved || c.site.form == pointerSite {
+		return moved
+	}
+	text, restore := c.replacement(r)
+	if restore {
+		t.putBack(c.path(), text)
+	}
+	return true
+}
+
+// replacement is what a disarmed config's place takes.
+func (c *charge) replacement(r *runState) (text string, restore bool) {
+	if snap := r.snaps[c.site.path]; snap != nil && snap.items[c.name].file() {
+		return snap.texts[c.name], true
+	}
+	if !c.parsed {
+		return "", false
+	}
+	var good []setting
+	bad := map[setting]bool{}
+	for _, s := range c.bad {
+		bad[s] = true
+	}
+	for _, s := range c.settings {
+		if !bad[s] {
+			good = append(good, s)
+		}
+	}
+	return formatConfig(good), true
+}
+
+// disarmHooks moves single hooks aside where the host had hooks of its own.
+func (t *tree) disarmHooks(r *runState, c *charge, snap *snapshot) bool {
+	any := false
+	for _, name := range snap.newHooks(t, c) {
+		any = t.moveAside(r, join(c.path(), name), "git executes it as a hook") || any
+	}
+	return any
+}
+
+// moveAside renames path within its folder and reports it.
+func (t *tree) moveAside(r *runState, path, reason string) bool {
+	to, err := t.rename(r, path)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
+		return false // gone meanwhile, or what leads there is
+	}
+	f := protocol.Finding{Path: path, Reason: reason, Action: protocol.Disarmed, MovedTo: to}
+	if err != nil {
+		f.Action, f.MovedTo, f.Error = protocol.Failed, "", err.Error()
+	}
+	t.report(f)
+	return err == nil
+}
+
+func (t *tree) rename(r *runState, path string) (string, error) {
+	dir, name, err := t.folderOf(path)
+	if err != nil {
+		return "", err
+	}
+	defer unix.Close(dir)
+	to := clipName(name) + ".disarmed-" + r.id
+	up, _ := split(path)
+	err = renameNoReplace(dir, name, to)
+	for n := r.disarms; errors.Is(err, unix.EEXIST) && n < r.disarms+100; n++ {
+		to = fmt.Sprintf("%s.disarmed-%s-%d", clipName(name), r.id, n+1)
+		err = renameNoReplace(dir, name, to)
+	}
+	return join(up, to), err
+}
+
+// clipName leaves room for the suffix in what a file system takes for a name.
+func clipName(name string) string { return name[:min(len(name), 120)] }
+
+// renameIfFree is renameNoReplace where the kernel has none.
+func renameIfFree(dir int, from, to string) error {
+	if lookAt(dir, to).exists {
+		return unix.EEXIST
+	}
+	return unix.Renameat(dir, from, dir, to)
+}
+
+// putBack writes a small file where nothing is; what has appeared there meanwhile is looked at by itself.
+func (t *tree) putBack(path, text string) {
+	dir, name, err := t.folderOf(path)
+	if err != nil {
+		return
+	}
+	defer unix.Close(dir)
+	fd, err := unix.Openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o644)
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	for b := []byte(text); len(b) > 0; {
+		n, err := unix.Write(fd, b)
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			unix.Unlinkat(dir, name, 0) // half a config is worse than none
+			return
+		}
+		b = b[max(n, 0):]
+	}
+}

@@ -1,0 +1,263 @@
+//go:build unix
+
+package guard
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// charge is one thing that host programs would execute or obey.
+type charge struct {
+	site      *site
+	dir, name string
+	reason    string
+	// doubtful may be a state that passes: it counts at the end of a run only.
+	doubtful bool
+	st       stamp
+	// parsed says that settings and bad are a config's.
+	parsed        bool
+	settings, bad []setting
+	// fresh is the newest ctime of what makes the site a repository.
+	fresh int64
+}
+
+func (c *charge) path() string { return join(c.dir, c.name) }
+
+// judge tells what is armed in a site, whoever did it.
+func (t *tree) judge(s *site) []*charge {
+	var list []*charge
+	switch s.form {
+	case pointerSite:
+		if c := t.judgePointer(s.path); c != nil {
+			list = append(list, c)
+		}
+	case vcsSite:
+		list = t.judgeVCS(s)
+	default:
+		list = t.judgeGitDir(s.path, s.form == adminSite)
+	}
+	for _, c := range list {
+		c.site = s
+	}
+	return list
+}
+
+// judgeGitDir judges a git directory's own files.
+func (t *tree) judgeGitDir(path string, isAdmin bool) []*charge {
+	b, rel, ok := t.locate(path)
+	if !ok {
+		return nil
+	}
+	fd, err := b.folder(rel)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(fd)
+	var list []*charge
+	add := func(c *charge) {
+		if c != nil {
+			c.dir = path
+			list = append(list, c)
+		}
+	}
+	if !isAdmin {
+		add(t.judgeConfig(fd, path, "config"))
+		add(judgeHooks(fd))
+	}
+	add(t.judgeConfig(fd, path, "config.worktree"))
+	add(judgeCommondir(fd, path, isAdmin))
+	add(judgeTodo(fd))
+	if len(list) > 0 {
+		fresh := freshness(fd)
+		for _, c := range list {
+			c.fresh = max(fresh, c.st.ctime)
+		}
+	}
+	return list
+}
+
+// freshness is when the newest of the entries that make a folder a git directory came about.
+func freshness(fd int) int64 {
+	var newest int64
+	for name := range markOf {
+		newest = max(newest, lookAt(fd, name).ctime)
+	}
+	return newest
+}
+
+func (t *tree) judgeConfig(fd int, dir, name string) *charge {
+	st := lookAt(fd, name)
+	if !st.exists {
+		return nil
+	}
+	c := &charge{name: name, st: st}
+	text, read, err := readFile(fd, name)
+	if err != nil {
+		c.reason = "a git config that is no plain file"
+		return c
+	}
+	c.st = read
+	if c.settings, c.parsed = parseConfig(text); !c.parsed {
+		c.reason = "a git config that is not written the way git writes it, so that what it makes git do is not known"
+		return c
+	}
+	for _, s := range c.settings {
+		if !s.isHarmless() && !t.worktreeIsOwn(dir, s) {
+			c.bad = append(c.bad, s)
+		}
+	}
+	switch {
+	case len(c.bad) > 0:
+		c.reason = "git executes or obeys its " + names(c.bad)
+	case read.nlink > 1:
+		c.reason = "a git config that can be changed under another name"
+	default:
+		return nil
+	}
+	return c
+}
+
+func names(list []setting) string {
+	var out []string
+	for _, s := range list {
+		if n := clip(s.name()); !slices.Contains(out, n) && len(out) < 5 {
+			out = append(out, n)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func clip(s string) string {
+	if len(s) > 80 {
+		return s[:80] + "…"
+	}
+	return s
+}
+
+// worktreeIsOwn lets core.worktree pass when it leads to a folder of the workspace whose `.git` leads back here.
+func (t *tree) worktreeIsOwn(dir string, s setting) bool {
+	if s.section != "core" || s.key != "worktree" || s.sub != "" {
+		return false
+	}
+	path := s.value
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		// a submodule's folder that does not exist (yet): nothing there can be obeyed
+		_, _, inside := t.locate(filepath.Clean(path))
+		return inside && t.isModule(dir)
+	}
+	if _, _, inside := t.locate(real); !inside {
+		return false
+	}
+	back, err := t.follow(join(real, ".git"))
+	return err == nil && back == dir || t.isModule(dir) && err != nil
+}
+
+// isModule says that a git directory lies where submodules' do.
+func (t *tree) isModule(dir string) bool {
+	for up, name := split(dir); up != "/"; up, name = split(up) {
+		if base := filepath.Base(up); name != "" && base == "modules" {
+			parent, _ := split(up)
+			if t.gitDirs[parent] || t.sites[parent] != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// judgeHooks: git's own samples are harmless, as nothing runs a name that ends so.
+func judgeHooks(fd int) *charge {
+	c := &charge{name: "hooks", st: lookAt(fd, "hooks")}
+	switch {
+	case c.st.link():
+		c.reason = "a hooks folder that is a symbolic link"
+		return c
+	case !c.st.folder():
+		return nil
+	}
+	for name, st := range armedHooks(fd) {
+		c.reason = "git executes its hook " + clip(name)
+		c.st.ctime = max(c.st.ctime, st.ctime)
+		return c
+	}
+	return nil
+}
+
+// armedHooks lists a hooks folder's entries that git may execute.
+func armedHooks(gitDir int) map[string]stamp {
+	fd, err := unix.Openat(gitDir, "hooks", folderFlags, 0)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(fd)
+	out := map[string]stamp{}
+	_ = readFolder(fd, make([]byte, 4096), func(name []byte, _ uint8) bool {
+		n := string(name)
+		if !strings.HasSuffix(n, ".sample") && !strings.Contains(n, ".disarmed-") {
+			out[n] = lookAt(fd, n)
+		}
+		return len(out) < 1000
+	})
+	return out
+}
+
+// judgeCommondir: only a linked worktree's folder has one, and it leads to the git directory around it.
+func judgeCommondir(fd int, dir string, isAdmin bool) *charge {
+	c := &charge{name: "commondir", st: lookAt(fd, "commondir"), reason: "it sends git to another directory for its config and hooks"}
+	if !c.st.exists {
+		return nil
+	}
+	text, st, err := readFile(fd, "commondir")
+	if err != nil {
+		return c
+	}
+	c.st = st
+	to := strings.TrimRight(string(text), "\r\n")
+	if !isAdmin {
+		if to == "." {
+			return nil
+		}
+		return c
+	}
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(dir, to)
+	}
+	if to == filepath.Dir(filepath.Dir(dir)) && st.nlink == 1 {
+		return nil
+	}
+	c.doubtful = to == dir // empty while git writes it
+	return c
+}
+
+// judgeTodo: a rebase that a run leaves behind goes on when a person says "git rebase --continue".
+func judgeTodo(fd int) *charge {
+	sub, err := unix.Openat(fd, "rebase-merge", folderFlags, 0)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(sub)
+	const name = "git-rebase-todo"
+	text, st, err := readFile(sub, name)
+	if err != nil && !st.exists {
+		return nil
+	}
+	c := &charge{name: "rebase-merge/" + name, st: st, doubtful: true,
+		reason: "git executes its exec lines when the rebase is continued"}
+	for line := range strings.Lines(string(text)) {
+		if word, _, _ := strings.Cut(strings.TrimLeft(line, " \t"), " "); strings.TrimSpace(word) == "exec" || strings.TrimSpace(word) == "x" {
+			return c
+		}
+	}
+	if err != nil {
+		return c
+	}
+	return nil
+}

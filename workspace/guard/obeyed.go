@@ -1,0 +1,178 @@
+//go:build unix
+
+package guard
+
+import (
+	"code.sidecar.dev/sidecar/protocol"
+
+	"golang.org/x/sys/unix"
+)
+
+// noteObeyed writes down something that host programs obey. What appeared while a run lasts is moved aside.
+func (t *tree) noteObeyed(it *item, how origin) {
+	if t.obeyed[it.path] == nil && len(t.obeyed) >= mostKept {
+		t.short = "the workspace has more files that host programs obey than the guard can keep; remove what is not needed"
+	} else {
+		t.obeyed[it.path] = it
+	}
+	if len(t.runs) == 0 || t.heldByAll(it.path) {
+		return
+	}
+	if how == byWalk {
+		for r := range t.runs {
+			r.maybe[it.path] = it
+		}
+		return
+	}
+	t.obeyedAppeared(it)
+}
+
+func (t *tree) obeyedAppeared(it *item) {
+	st := t.stampAt(it.path)
+	if !st.exists || !it.matches(st) {
+		return
+	}
+	if t.inNewRepository(it.path) {
+		for r := range t.runs {
+			r.noticed[it.path] = it
+		}
+		return
+	}
+	t.moveObeyed(it.path, it.reason)
+}
+
+// matches says that a folder is where a folder is obeyed, and a file where a file is. A link may be either.
+func (it *item) matches(st stamp) bool { return st.link() || st.folder() == it.folder }
+
+// moveObeyed moves something aside on behalf of the run that could have made it.
+func (t *tree) moveObeyed(path, reason string) bool {
+	for r := range t.runs {
+		if !r.holds(path) && !r.failed[path] {
+			return t.moveAside(r, path, reason)
+		}
+	}
+	return false
+}
+
+// inNewRepository says that path lies in the work tree of a repository that a run newly made in a folder of
+// its own: what a clone brings along is not the workspace's. The root itself never counts.
+func (t *tree) inNewRepository(path string) bool {
+	for dir, _ := split(path); len(dir) > len(t.root.path); dir, _ = split(dir) {
+		s := t.sites[join(dir, ".git")]
+		if s != nil && t.isNew(s) && t.bornSince(dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// isNew says that no active run found the site in place.
+func (t *tree) isNew(s *site) bool {
+	for r := range t.runs {
+		if _, found := r.sites[s.path]; !found || r.before[s.path] {
+			return false
+		}
+	}
+	return len(t.runs) > 0
+}
+
+// bornSince says that a folder was made since every active run began; unknown counts as yes.
+func (t *tree) bornSince(path string) bool {
+	dir, name, err := t.folderOf(path)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(dir)
+	born := bornAt(dir, name)
+	for r := range t.runs {
+		if born != 0 && born < r.start {
+			return false
+		}
+	}
+	return true
+}
+
+// obeyedChanged handles a change inside an obeyed folder that no mount holds.
+func (t *tree) obeyedChanged(path string) {
+	if t.heldByAll(path) || t.inNewRepository(path) {
+		return
+	}
+	for r := range t.runs {
+		if r.watchedAbove(path) {
+			return // its own snapshot tells better, at the end
+		}
+	}
+	t.moveObeyed(path, "it was written into a folder that host programs obey")
+}
+
+// auditObeyed judges what a walk found while runs were active, and tells what came with new repositories.
+func (t *tree) auditObeyed(r *runState) {
+	for path, it := range r.maybe {
+		if r.holds(path) || r.watchedAbove(path) {
+			continue
+		}
+		t.auditMaybe(r, path, it)
+	}
+	for path, it := range r.noticed {
+		if t.isThere(path) {
+			t.reportTo(r, protocol.Finding{Path: path, Reason: it.reason, Action: protocol.Noticed})
+		}
+	}
+	clear(r.maybe)
+	clear(r.noticed)
+}
+
+func (t *tree) auditMaybe(r *runState, path string, it *item) {
+	st := t.stampAt(path)
+	switch {
+	case !st.exists || !it.matches(st):
+	case t.inNewRepository(path):
+		if st.ctime >= r.start {
+			r.noticed[path] = it
+		}
+	case st.folder() && !t.bornIn(path, r.start):
+		t.auditEntries(r, path, it)
+	case st.ctime >= r.start:
+		t.moveAside(r, path, it.reason)
+	}
+}
+
+// bornIn says that a folder is known to have been made since start.
+func (t *tree) bornIn(path string, start int64) bool {
+	dir, name, err := t.folderOf(path)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(dir)
+	return bornAt(dir, name) >= start
+}
+
+// auditEntries moves aside what was changed in a folder that was there before.
+func (t *tree) auditEntries(r *runState, path string, it *item) {
+	b, rel, ok := t.locate(path)
+	if !ok {
+		return
+	}
+	fd, err := b.folder(rel)
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	var changed []string
+	_ = readFolder(fd, make([]byte, 8192), func(name []byte, _ uint8) bool {
+		if st := lookAt(fd, string(name)); !st.folder() && st.ctime >= r.start {
+			changed = append(changed, string(name))
+		}
+		return len(changed) < 1000
+	})
+	for _, name := range changed {
+		t.moveAside(r, join(path, name), it.reason)
+	}
+}
+
+// reportTo adds a finding to one run.
+func (t *tree) reportTo(r *runState, f protocol.Finding) {
+	if len(r.findings) < mostFindings {
+		r.findings = append(r.findings, f)
+	}
+}

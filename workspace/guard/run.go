@@ -1,0 +1,221 @@
+//go:build unix
+
+package guard
+
+import (
+	"strings"
+
+	"code.sidecar.dev/sidecar/protocol"
+
+	"golang.org/x/sys/unix"
+)
+
+// runState is what the tree keeps of one run. All of it is guarded by the tree's lock.
+type runState struct {
+	t     *tree
+	id    string
+	start int64
+	storm func()
+	held  map[string]bool
+	// before are the sites that were there when the run began; snaps are the state of those that no mount
+	// holds, by their path.
+	before map[string]bool
+	snaps  map[string]*snapshot
+	// sites are those found since; true: made since, false: found by a walk, so that their ctime decides.
+	sites map[string]bool
+	// maybe are obeyed things that a walk found; noticed are those in new repositories.
+	maybe, noticed map[string]*item
+	watched        map[string]*watchedState
+	// names counts the watched paths by base name.
+	names    map[string]int
+	locks    map[string]bool
+	findings []protocol.Finding
+	// failed are paths that could not be disarmed, so that it is said once.
+	failed  map[string]bool
+	disarms int
+}
+
+func newRun(t *tree, o BeginOptions) *runState {
+	r := &runState{t: t, id: cleanID(o.RunID), start: o.Start.UnixNano(), storm: o.Storm, held: map[string]bool{},
+		before: map[string]bool{}, snaps: map[string]*snapshot{}, sites: map[string]bool{}, maybe: map[string]*item{},
+		noticed: map[string]*item{}, watched: map[string]*watchedState{}, names: map[string]int{},
+		locks: map[string]bool{}, failed: map[string]bool{}}
+	if o.Start.IsZero() {
+		r.start = now().UnixNano()
+	}
+	for _, path := range o.Held {
+		r.held[path] = true
+	}
+	return r
+}
+
+// cleanID makes an id fit for a part of a file's name.
+func cleanID(id string) string {
+	id = strings.Map(func(c rune) rune {
+		if c == '/' || c < ' ' {
+			return '-'
+		}
+		return c
+	}, id)
+	if id == "" {
+		return "run"
+	}
+	return id[:min(len(id), 100)]
+}
+
+// holds says that a mount keeps the run from changing path.
+func (r *runState) holds(path string) bool {
+	for path != "/" && path != "" {
+		if r.held[path] {
+			return true
+		}
+		path, _ = split(path)
+	}
+	return false
+}
+
+// found takes note of a site that appeared, or that a walk came by, while the run is active.
+func (r *runState) found(s *site, made bool) {
+	if made {
+		r.sites[s.path] = true
+	} else if _, had := r.sites[s.path]; !had && !r.before[s.path] {
+		r.sites[s.path] = false
+	}
+}
+
+// blames says that the run did what a charge is about, as far as can be told.
+func (r *runState) blames(c *charge) bool {
+	if r.holds(c.path()) || r.failed[c.path()] {
+		return false
+	}
+	if snap := r.snaps[c.site.path]; snap != nil {
+		return snap.differs(r.t, c)
+	}
+	made, found := r.sites[c.site.path]
+	return made || found && c.fresh >= r.start
+}
+
+// heldByAll says that no active run can have changed path.
+func (t *tree) heldByAll(path string) bool {
+	for r := range t.runs {
+		if !r.holds(path) {
+			return false
+		}
+	}
+	return true
+}
+
+// report adds a finding to all active runs, once.
+func (t *tree) report(f protocol.Finding) {
+	for r := range t.runs {
+		if f.Action == protocol.Failed {
+			if r.failed[f.Path] {
+				continue
+			}
+			r.failed[f.Path] = true
+		}
+		if len(r.findings) < mostFindings {
+			r.findings = append(r.findings, f)
+		}
+		if f.Action == protocol.Disarmed {
+			r.disarms++
+			r.mayStorm()
+		}
+	}
+}
+
+// mostFindings bounds what one run can make us tell.
+const mostFindings = 1000
+
+func (r *runState) mayStorm() {
+	if r.disarms == StormLimit+1 && r.storm != nil {
+		go r.storm()
+	}
+}
+
+func (r *runState) all() []protocol.Finding {
+	r.t.mu.Lock()
+	defer r.t.mu.Unlock()
+	return append([]protocol.Finding(nil), r.findings...)
+}
+
+// snapshot is the state of an existing git directory's items when a run began.
+type snapshot struct {
+	items map[string]stamp
+	texts map[string]string
+	hooks map[string]stamp
+}
+
+// snap reads what no mount holds of a git directory; nil when all of it is held.
+func (r *runState) snap(s *site) *snapshot {
+	var open []string
+	for _, name := range itemsOf {
+		if !r.holds(join(s.path, name)) {
+			open = append(open, name)
+		}
+	}
+	b, rel, ok := r.t.locate(s.path)
+	if !ok || len(open) == 0 {
+		return nil
+	}
+	fd, err := b.folder(rel)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(fd)
+	out := &snapshot{items: map[string]stamp{}, texts: map[string]string{}}
+	for _, name := range open {
+		out.items[name] = lookAt(fd, name)
+		if out.items[name].file() {
+			text, _, _ := readFile(fd, name)
+			out.texts[name] = string(text)
+		} else if name == "hooks" && out.items[name].folder() {
+			out.hooks = armedHooks(fd)
+		}
+	}
+	return out
+}
+
+// differs says that what a charge is about has changed since the snapshot for the worse.
+func (s *snapshot) differs(t *tree, c *charge) bool {
+	old, kept := s.items[c.name]
+	if !kept {
+		old = stamp{}
+	}
+	if c.name == "hooks" && c.st.folder() && old.folder() && old.ino == c.st.ino {
+		return len(s.newHooks(t, c)) > 0
+	}
+	if old.same(c.st) {
+		return false
+	}
+	if !c.parsed || c.st.nlink > 1 && old.nlink <= 1 {
+		return true
+	}
+	before, _ := parseConfig([]byte(s.texts[c.name]))
+	had := map[setting]bool{}
+	for _, x := range before {
+		had[x] = true
+	}
+	for _, x := range c.bad {
+		if !had[x] {
+			return true
+		}
+	}
+	return false
+}
+
+// newHooks names the hooks that are not as they were.
+func (s *snapshot) newHooks(t *tree, c *charge) []string {
+	dir, _, err := t.folderOf(join(c.dir, "hooks"))
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(dir)
+	var out []string
+	for name, st := range armedHooks(dir) {
+		if s.hooks[name] != st {
+			out = append(out, name)
+		}
+	}
+	return out
+}

@@ -1,0 +1,224 @@
+//go:build unix
+
+package guard
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
+
+// marks are the entries that make a folder a git directory.
+type marks uint8
+
+const (
+	hasHEAD marks = 1 << iota
+	hasObjects
+	hasRefs
+	hasCommondir
+)
+
+var markOf = map[string]marks{"HEAD": hasHEAD, "objects": hasObjects, "refs": hasRefs, "commondir": hasCommondir}
+
+// isGitDir follows git's own test, which takes objects and refs from where commondir says.
+func (m marks) isGitDir() bool {
+	return m&hasHEAD != 0 && (m&(hasObjects|hasRefs) == hasObjects|hasRefs || m&hasCommondir != 0)
+}
+
+// vendors are folders that hold other people's packages: a tool's settings among them are not obeyed.
+var vendors = map[string]bool{"node_modules": true, "bower_components": true, "site-packages": true,
+	"dist-packages": true, "vendor": true}
+
+// gitData are a git dir's folders of mere data, which may be many.
+var gitData = map[string]bool{"refs": true, "logs": true, "lfs": true, "rr-cache": true, "reftable": true}
+
+// sight is what one folder holds that matters.
+type sight struct {
+	folders []string
+	// other are entries that are no folders and matter by their name.
+	other   []string
+	sockets []string
+	marks   marks
+}
+
+// look reads a folder. Only names that matter are kept: a folder may have a million entries.
+func (t *tree) look(fd int, buf []byte, k kind) (s sight, err error) {
+	err = readFolder(fd, buf, func(name []byte, typ uint8) bool {
+		s.marks |= markOf[string(name)]
+		switch {
+		case typ == unix.DT_DIR:
+			s.folders = append(s.folders, string(name))
+		case typ == unix.DT_SOCK:
+			s.sockets = append(s.sockets, string(name))
+		case string(name) == ".git":
+			s.other = append(s.other, ".git")
+		case k&inherited == 0:
+			if _, folder, ok := t.isObeyed(string(name)); ok && (!folder || typ == unix.DT_LNK) {
+				s.other = append(s.other, string(name))
+			}
+		}
+		return len(s.folders) < t.opts.MaxFolders && len(s.other) < mostKept
+	})
+	return s, err
+}
+
+func (t *tree) isObeyed(name string) (reason string, folder, ok bool) {
+	if t.opts.Obeyed == nil {
+		return "", false, false
+	}
+	return t.opts.Obeyed(name)
+}
+
+// scan watches a folder and then reads it, in this order, so that what appears in between is seen twice
+// rather than never. It returns the subfolders to scan.
+func (t *tree) scan(n *node, how origin, buf []byte) []*node {
+	fd, err := n.base.folder(n.rel())
+	if err != nil {
+		t.cannotOpen(n, err)
+		return nil
+	}
+	defer unix.Close(fd)
+	k := t.register(fd, n)
+	s, err := t.look(fd, buf, k)
+	if err != nil {
+		t.cannotOpen(n, err)
+	}
+	return t.note(n, s, how, fd)
+}
+
+// cannotOpen keeps what may be readable later; what is gone, or was no folder, has its own event.
+func (t *tree) cannotOpen(n *node, err error) {
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.unreadable) < mostKept {
+		t.unreadable = append(t.unreadable, n)
+	}
+}
+
+// register watches an opened folder as what it is.
+func (t *tree) register(fd int, n *node) kind {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.watchNode(fd, n)
+	return n.kind
+}
+
+// watchNode sets or widens a folder's watch. A folder that was known by another path, as it was moved here,
+// goes by this one from now on.
+func (t *tree) watchNode(fd int, n *node) {
+	wd := t.watch(fd, n.kind)
+	if wd < 0 {
+		t.unwatched++
+		return
+	}
+	t.byWD[wd] = n
+}
+
+// note writes down what a folder held and makes its subfolders' nodes.
+func (t *tree) note(n *node, s sight, how origin, fd int) []*node {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s.marks.isGitDir() && n.kind&(gitDir|admin) == 0 {
+		t.becomesGitDir(n, how, fd)
+	}
+	for _, name := range s.sockets {
+		if len(t.sockets) < mostKept {
+			t.sockets[join(n.path(), name)] = true
+		}
+	}
+	for _, name := range s.other {
+		t.notice(n, name, false, how)
+	}
+	var subs []*node
+	for _, name := range s.folders {
+		if sub := t.sub(n, name, how); sub != nil {
+			subs = append(subs, sub)
+		}
+	}
+	return subs
+}
+
+// becomesGitDir takes a folder for the git directory that it now is, and watches it as one.
+func (t *tree) becomesGitDir(n *node, how origin, fd int) {
+	n.kind |= gitDir | inGit
+	t.watchNode(fd, n)
+	t.noteSite(n.path(), folderSite, how)
+}
+
+// mostTimes is how many times MaxFolders a walk reads, unwatched, before it gives up on a hostile tree.
+const mostTimes = 4
+
+// sub makes the node of a subfolder and notices what it is; nil when there is nothing to see in it.
+func (t *tree) sub(n *node, name string, how origin) *node {
+	k, skip := subKind(n, name)
+	if skip {
+		return nil
+	}
+	sub := &node{base: n.base, parent: n, name: name, kind: k, depth: n.depth + 1}
+	t.notice(n, name, true, how)
+	if k&(inherited|vcs) == 0 {
+		if _, folder, ok := t.isObeyed(name); ok && folder {
+			sub.kind |= obeyed
+		}
+	}
+	if t.queued++; t.queued > t.opts.MaxFolders {
+		t.short = "the workspace has more folders than the guard watches, so that its whole tree is read after each run"
+	}
+	if t.queued > mostTimes*t.opts.MaxFolders {
+		return nil
+	}
+	return sub
+}
+
+// subKind tells what a subfolder is by its name and where it lies.
+func subKind(n *node, name string) (k kind, skip bool) {
+	k = n.kind & inherited
+	switch {
+	case name == ".git":
+		return k | gitDir | inGit, false
+	case n.kind&admins != 0:
+		return k | admin, false
+	case n.kind&objects != 0:
+		return k, len(name) == 2
+	case n.kind&vcs != 0:
+		return k | vcs, name != "repo" && name != "prefs" && name != "branch"
+	case isVCS(name) && k&inGit == 0:
+		return k | vcs, false
+	case vendors[name]:
+		return k | vendored, false
+	}
+	if n.kind&(gitDir|admin) == 0 {
+		return k, false
+	}
+	switch name {
+	case "hooks":
+		k |= hooks
+	case "worktrees":
+		k |= admins
+	case "objects":
+		k |= objects
+	}
+	return k, gitData[name]
+}
+
+// notice looks at one name in a folder: is it a repository, or obeyed?
+func (t *tree) notice(n *node, name string, isFolder bool, how origin) {
+	switch {
+	case name == ".git" && isFolder:
+		t.noteSite(join(n.path(), name), folderSite, how)
+	case name == ".git":
+		t.noteSite(join(n.path(), name), pointerSite, how)
+		t.watchFile(n, name)
+	case isFolder && n.kind&admins != 0:
+		t.noteSite(join(n.path(), name), adminSite, how)
+	case isFolder && isVCS(name) && n.kind&inGit == 0:
+		t.noteSite(join(n.path(), name), vcsSite, how)
+	case n.kind&inherited == 0:
+		if reason, folder, ok := t.isObeyed(name); ok {
+			t.noteObeyed(&item{path: join(n.path(), name), reason: reason, folder: folder}, how)
+		}
+	}
+}

@@ -1,0 +1,258 @@
+//go:build unix
+
+package guard
+
+import (
+	"sort"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// kind says what a folder is to the guard.
+type kind uint16
+
+const (
+	// gitDir holds HEAD, config, hooks …: a `.git` folder, a bare repository, a submodule's git dir.
+	gitDir kind = 1 << iota
+	// admin is a linked worktree's folder in the common dir's "worktrees".
+	admin
+	// admins is that "worktrees".
+	admins
+	hooks
+	objects
+	// obeyed is in or below a folder that host programs obey.
+	obeyed
+	// vendored is below node_modules and the like, where nothing is obeyed except repositories.
+	vendored
+	// inGit is anywhere below a git dir: no work tree, so nothing is obeyed there either.
+	inGit
+	// vcs is the folder of another version control system.
+	vcs
+	// single is no folder but a file with a watch of its own.
+	single
+)
+
+// inherited is what a folder's subfolders have of it.
+const inherited = obeyed | vendored | inGit
+
+// node is one watched folder. There are many, so a node has its parent and its name, not its path.
+type node struct {
+	base   *base
+	parent *node
+	name   string
+	kind   kind
+	depth  int32
+}
+
+// rel is the path below the base.
+func (n *node) rel() string {
+	if n.parent == nil {
+		return "."
+	}
+	var names []string
+	for ; n.parent != nil; n = n.parent {
+		names = append(names, n.name)
+	}
+	for i, j := 0, len(names)-1; i < j; i, j = i+1, j-1 {
+		names[i], names[j] = names[j], names[i]
+	}
+	return strings.Join(names, "/")
+}
+
+// path is absolute.
+func (n *node) path() string {
+	if n.parent == nil {
+		return n.base.path
+	}
+	return join(n.base.path, n.rel())
+}
+
+func join(dir, name string) string {
+	if name == "." {
+		return dir
+	}
+	return strings.TrimSuffix(dir, "/") + "/" + name
+}
+
+func split(path string) (dir, name string) {
+	i := strings.LastIndexByte(path, '/')
+	return path[:max(i, 1)], path[i+1:]
+}
+
+// origin tells how something was found: it decides what a run is held responsible for.
+type origin bool
+
+const (
+	// byWalk: it was there when a walk came by; a run made it if its ctime says so.
+	byWalk origin = false
+	// byEvent: it appeared while events were being read.
+	byEvent origin = true
+)
+
+// mostKept bounds each kind of thing that the tree remembers; a hostile tree has any number of them.
+const mostKept = 20_000
+
+// tree is what the guard knows of the folders it watches.
+type tree struct {
+	opts  Options
+	root  *base
+	bases []*base
+	tops  []*node
+	// gitDirs are the known git directories.
+	gitDirs map[string]bool
+
+	// mu guards everything below, and is held while something is judged or disarmed, so that two hands never
+	// work on one thing. The walkers hold it only to write down what one folder held.
+	// drainMu lets one at a time handle events; it is taken before mu.
+	drainMu sync.Mutex
+	mu      sync.Mutex
+	notify  *notifier
+	byWD    map[int32]*node
+	sites   map[string]*site
+	obeyed  map[string]*item
+	sockets map[string]bool
+	// unreadable are folders that could not be opened; a run may have made them so for the while.
+	unreadable []*node
+	// queued counts the folders met by the walk at hand; events add theirs.
+	queued, unwatched int
+	walked            chan struct{}
+	isWalked          bool
+	// lost says that events were lost since the last whole walk; short is why events cannot be relied upon.
+	lost, short string
+	// runs are the active ones.
+	runs map[*runState]bool
+	// dirty are the sites to judge after the events at hand.
+	dirty  map[*site]bool
+	closed bool
+}
+
+// item is something obeyed.
+type item struct {
+	path, reason string
+	folder       bool
+}
+
+func newTree(root string, o Options) (*tree, error) {
+	b, err := openBase(root)
+	if err != nil {
+		return nil, err
+	}
+	if o.MaxFolders == 0 {
+		o.MaxFolders = DefaultMaxFolders
+	}
+	t := &tree{opts: o, root: b, bases: []*base{b}, byWD: map[int32]*node{}, sites: map[string]*site{},
+		obeyed: map[string]*item{}, sockets: map[string]bool{}, walked: make(chan struct{}),
+		runs: map[*runState]bool{}, dirty: map[*site]bool{}, gitDirs: map[string]bool{}}
+	t.tops = []*node{{base: b}}
+	for _, dir := range o.GitDirs {
+		t.addGitDir(dir)
+	}
+	return t, nil
+}
+
+// addGitDir adds a known git directory, and when it lies outside the root a place to watch.
+func (t *tree) addGitDir(dir string) *node {
+	if t.gitDirs[dir] {
+		return nil
+	}
+	t.gitDirs[dir] = true
+	for _, b := range t.bases {
+		if _, ok := b.within(dir); ok {
+			return nil
+		}
+	}
+	b, err := openBase(dir)
+	if err != nil {
+		return nil
+	}
+	n := &node{base: b, kind: gitDir | inGit}
+	t.bases = append(t.bases, b)
+	t.tops = append(t.tops, n)
+	return n
+}
+
+// locate finds the base that an absolute path lies below.
+func (t *tree) locate(path string) (b *base, rel string, ok bool) {
+	for _, b := range t.bases {
+		if rel, ok := b.within(path); ok {
+			return b, rel, true
+		}
+	}
+	return nil, "", false
+}
+
+// folderOf opens the folder that path lies in.
+func (t *tree) folderOf(path string) (dir int, name string, err error) {
+	parent, name := split(path)
+	b, rel, ok := t.locate(parent)
+	if !ok {
+		return -1, name, unix.EXDEV
+	}
+	dir, err = b.folder(rel)
+	return dir, name, err
+}
+
+// knownGitDir says that path lies in, or is, a git directory that was known.
+func (t *tree) knownGitDir(path string) bool {
+	for path != "/" {
+		if t.gitDirs[path] {
+			return true
+		}
+		path, _ = split(path)
+	}
+	return false
+}
+
+// degradedBy says why events do not suffice, "" when they do.
+func (t *tree) degradedBy() string {
+	if t.short != "" {
+		return t.short
+	}
+	return t.lost
+}
+
+// known prunes what is gone and lists the rest.
+func (t *tree) known() Known {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := Known{Complete: t.isWalked}
+	for path, s := range t.sites {
+		if !t.isThere(path) {
+			delete(t.sites, path)
+		} else if s.form != adminSite && path != join(t.root.path, ".git") && !t.knownGitDir(path) && s.base == t.root {
+			k.Repositories = append(k.Repositories, path)
+		}
+	}
+	for path := range t.obeyed {
+		if t.isThere(path) {
+			k.Obeyed = append(k.Obeyed, path)
+		} else {
+			delete(t.obeyed, path)
+		}
+	}
+	for path := range t.sockets {
+		if t.isThere(path) {
+			k.Sockets = append(k.Sockets, path)
+		} else {
+			delete(t.sockets, path)
+		}
+	}
+	sort.Strings(k.Repositories)
+	sort.Strings(k.Obeyed)
+	sort.Strings(k.Sockets)
+	return k
+}
+
+func (t *tree) isThere(path string) bool { return t.stampAt(path).exists }
+
+// stampAt reads the stamp of an absolute path.
+func (t *tree) stampAt(path string) stamp {
+	dir, name, err := t.folderOf(path)
+	if err != nil {
+		return stamp{}
+	}
+	defer unix.Close(dir)
+	return lookAt(dir, name)
+}

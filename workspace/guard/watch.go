@@ -1,0 +1,244 @@
+//go:build unix
+
+package guard
+
+import (
+	"context"
+	"time"
+
+	"code.sidecar.dev/sidecar/protocol"
+)
+
+func open(root string, o Options) (*Guard, error) {
+	t, err := newTree(root, o)
+	if err != nil {
+		return nil, err
+	}
+	if o.NoNotify {
+		t.short = "watching is turned off, so that the whole tree is read after each run"
+	} else if t.notify, err = newNotifier(); err != nil {
+		t.notify, t.short = nil, noInstance(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	g := &Guard{root: root, opts: o, tree: t, ctx: ctx, cancel: cancel}
+	if t.notify != nil {
+		go t.listen()
+	}
+	go t.firstWalk(ctx)
+	return g, nil
+}
+
+func (g *Guard) ready(ctx context.Context) error {
+	select {
+	case <-g.tree.walked:
+		return nil
+	default:
+	}
+	select {
+	case <-g.tree.walked:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (g *Guard) known() Known {
+	g.tree.drain()
+	return g.tree.known()
+}
+
+func (g *Guard) degraded() string {
+	g.tree.mu.Lock()
+	defer g.tree.mu.Unlock()
+	return g.tree.degradedBy()
+}
+
+func (g *Guard) close() error {
+	g.cancel()
+	return g.tree.close()
+}
+
+// close waits for whoever handles events, so that nobody uses the descriptors afterwards.
+func (t *tree) close() error {
+	t.mu.Lock()
+	was := t.closed
+	t.closed = true
+	t.mu.Unlock()
+	if was {
+		return nil
+	}
+	t.drainMu.Lock() // from here on nobody reads
+	notify := t.notify
+	t.drainMu.Unlock()
+	if notify == nil {
+		return nil
+	}
+	return notify.file.Close()
+}
+
+func (t *tree) isClosed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.closed
+}
+
+func (g *Guard) begin(o BeginOptions) *Watch {
+	t := g.tree
+	t.drain() // what the host did until now is not the run's
+	if o.GitDirs == nil {
+		o.GitDirs = g.opts.GitDirs
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := newRun(t, o)
+	t.adopt(o.GitDirs)
+	for path, s := range t.sites {
+		r.before[path] = true
+		t.takeSnap(r, s)
+	}
+	for _, w := range o.Watched {
+		r.watched[w.Path] = t.remember(w)
+		_, name := split(w.Path)
+		r.names[name]++
+	}
+	t.runs[r] = true
+	return &Watch{g: g, opts: o, run: r}
+}
+
+// adopt makes sites of the git directories that are known, wherever they lie.
+func (t *tree) adopt(dirs []string) {
+	for _, dir := range dirs {
+		if top := t.addGitDir(dir); top != nil {
+			go t.scanBelow(top, byWalk)
+		}
+		if t.stampAt(dir).exists {
+			f := folderSite
+			if up, _ := split(dir); len(up) > 10 && up[len(up)-10:] == "/worktrees" {
+				f = adminSite
+			}
+			t.siteAt(dir, f)
+		}
+	}
+}
+
+func (t *tree) takeSnap(r *runState, s *site) {
+	st := t.stampAt(s.path)
+	s.dev, s.ino = st.dev, st.ino
+	switch {
+	case s.form == folderSite || s.form == adminSite:
+		if snap := r.snap(s); snap != nil {
+			r.snaps[s.path] = snap
+		}
+	case s.form == pointerSite && !r.holds(s.path):
+		r.snaps[s.path] = &snapshot{items: map[string]stamp{".git": st}}
+	case s.form == vcsSite:
+		r.snaps[s.path] = t.snapVCS(s)
+	}
+}
+
+// snapVCS takes the stamps of another system's files.
+func (t *tree) snapVCS(s *site) *snapshot {
+	out := &snapshot{items: map[string]stamp{}, texts: map[string]string{}}
+	_, name := split(s.path)
+	for _, f := range vcsFiles[name] {
+		_, base := split("/" + f.path)
+		out.items[base] = t.stampAt(join(s.path, f.path))
+	}
+	return out
+}
+
+func (w *Watch) end(ctx context.Context) Report {
+	t := w.run.t
+	complete := w.settle(ctx)
+	t.drain()
+	rep := Report{Findings: w.audit(complete), Degraded: w.wasDegraded}
+	if !complete {
+		rest := make(chan []protocol.Finding, 1)
+		rep.Rest = rest
+		go w.later(rest, len(rep.Findings))
+	}
+	return rep
+}
+
+// settle waits until all is known that the audit needs: the first walk, and another one when events were lost.
+func (w *Watch) settle(ctx context.Context) bool {
+	if w.g.ready(ctx) != nil {
+		return false
+	}
+	w.run.t.drain()
+	w.retryUnreadable()
+	if w.g.degraded() == "" {
+		return true
+	}
+	w.wasDegraded = w.g.degraded()
+	return w.run.t.rewalk(ctx) == nil
+}
+
+// retryUnreadable scans folders again that could not be opened: a run may have locked them for the while.
+func (w *Watch) retryUnreadable() {
+	t := w.run.t
+	t.mu.Lock()
+	again := t.unreadable
+	t.unreadable = nil
+	t.mu.Unlock()
+	for _, n := range again {
+		t.scanBelow(n, byEvent)
+	}
+}
+
+// passes is how often the audit goes over what the pass before has changed.
+const passes = 3
+
+// audit judges everything that is the run's. When it is complete the run is over for the guard.
+func (w *Watch) audit(complete bool) []protocol.Finding {
+	t, r := w.run.t, w.run
+	t.mu.Lock()
+	left := t.leftLocks(r)
+	t.auditWatched(r)
+	for range passes {
+		if t.auditSites(r) == 0 {
+			break
+		}
+	}
+	t.auditObeyed(r)
+	t.mu.Unlock()
+	if len(left) > 0 {
+		time.Sleep(lockRest)
+	}
+	t.drain()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.clearLocks(r, left)
+	t.auditSites(r)
+	if complete {
+		delete(t.runs, r)
+	}
+	return append([]protocol.Finding(nil), r.findings...)
+}
+
+// auditSites judges what was found since the run began, and what was there and no mount held.
+func (t *tree) auditSites(r *runState) (disarmed int) {
+	for path := range r.snaps {
+		if s := t.sites[path]; s != nil {
+			disarmed += t.check(s, true)
+		}
+	}
+	for path := range r.sites {
+		if s := t.sites[path]; s != nil && r.snaps[path] == nil {
+			disarmed += t.check(s, true)
+		}
+	}
+	return disarmed
+}
+
+// later goes on with an audit whose caller would not wait.
+func (w *Watch) later(rest chan<- []protocol.Finding, told int) {
+	defer close(rest)
+	if !w.settle(w.g.ctx) {
+		return
+	}
+	w.run.t.drain()
+	if all := w.audit(true); len(all) > told {
+		rest <- all[told:]
+	}
+}

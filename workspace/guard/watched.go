@@ -1,0 +1,189 @@
+//go:build unix
+
+package guard
+
+import (
+	"strings"
+
+	"code.sidecar.dev/sidecar/protocol"
+
+	"golang.org/x/sys/unix"
+)
+
+// watchedState is a path that no mount holds, as it was when the run began.
+type watchedState struct {
+	Watched
+	at   stamp
+	link string
+	text []byte
+	// entries are a folder's own, to a bounded depth and number.
+	entries map[string]*watchedState
+}
+
+// mostEntries bounds what is remembered of a watched folder, and depth how deep.
+const (
+	mostEntries = 500
+	mostDepth   = 3
+	mostText    = 64 << 10
+)
+
+// remember takes the state of a watched path.
+func (t *tree) remember(w Watched) *watchedState {
+	ws := &watchedState{Watched: w}
+	dir, name, err := t.folderOf(w.Path)
+	if err != nil {
+		return ws
+	}
+	defer unix.Close(dir)
+	left := mostEntries
+	ws.read(dir, name, mostDepth, &left)
+	return ws
+}
+
+func (ws *watchedState) read(dir int, name string, depth int, left *int) {
+	ws.at = lookAt(dir, name)
+	switch {
+	case ws.at.link():
+		ws.link = readLink(dir, name)
+	case ws.at.file() && ws.at.size <= mostText:
+		ws.text, _, _ = readFile(dir, name)
+	case ws.at.folder() && depth > 0:
+		ws.readEntries(dir, name, depth, left)
+	}
+}
+
+func (ws *watchedState) readEntries(dir int, name string, depth int, left *int) {
+	ws.entries = map[string]*watchedState{}
+	for _, n := range entriesOf(dir, name, *left) {
+		*left--
+		sub := &watchedState{Watched: Watched{Path: join(ws.Path, n), Reason: ws.Reason}}
+		fd, err := unix.Openat(dir, name, folderFlags, 0)
+		if err != nil {
+			return
+		}
+		sub.read(fd, n, depth-1, left)
+		unix.Close(fd)
+		ws.entries[n] = sub
+	}
+}
+
+func entriesOf(dir int, name string, most int) (names []string) {
+	fd, err := unix.Openat(dir, name, folderFlags, 0)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(fd)
+	_ = readFolder(fd, make([]byte, 8192), func(n []byte, _ uint8) bool {
+		if len(names) < most {
+			names = append(names, string(n))
+		}
+		return len(names) < most
+	})
+	return names
+}
+
+// watchedAbove says that path is, or lies in, a watched path.
+func (r *runState) watchedAbove(path string) bool {
+	for path != "/" && path != "" {
+		if r.watched[path] != nil {
+			return true
+		}
+		path, _ = split(path)
+	}
+	return false
+}
+
+// checkWatched looks at one watched path now.
+func (t *tree) checkWatched(r *runState, path string) {
+	if ws := r.watched[path]; ws != nil {
+		t.checkState(r, ws)
+	}
+}
+
+func (t *tree) auditWatched(r *runState) {
+	for _, ws := range r.watched {
+		t.checkState(r, ws)
+	}
+}
+
+// checkState compares, moves aside what is new or other, and puts back what was there.
+func (t *tree) checkState(r *runState, ws *watchedState) {
+	st := t.stampAt(ws.Path)
+	switch {
+	case r.failed[ws.Path] || t.judgedAsSite(ws, st):
+	case !st.exists:
+		t.restoreLink(ws)
+	case st.folder() && ws.at.folder() && st.ino == ws.at.ino && st.dev == ws.at.dev:
+		t.checkEntries(r, ws)
+	case ws.at.same(st) || ws.at.exists && t.equal(ws, st):
+	case !ws.at.exists && ws.Folder && st.file():
+	default:
+		if t.moveAside(r, ws.Path, ws.Reason) {
+			t.restore(ws)
+		}
+	}
+}
+
+// judgedAsSite leaves to the git rules what they know to judge: a benign repository is left whole, and a new
+// `.git` where a pointer was is not.
+func (t *tree) judgedAsSite(ws *watchedState, st stamp) bool {
+	dir, name := split(ws.Path)
+	if name == ".git" {
+		return !ws.at.exists || ws.at.folder() && st.folder()
+	}
+	s := t.sites[dir]
+	return gitItems[name] && s != nil && s.form != pointerSite
+}
+
+// equal says that a file or link was replaced by one that says the same.
+func (t *tree) equal(ws *watchedState, st stamp) bool {
+	dir, name, err := t.folderOf(ws.Path)
+	if err != nil || st.mode != ws.at.mode || st.nlink > max(ws.at.nlink, 1) {
+		return false
+	}
+	defer unix.Close(dir)
+	if st.link() {
+		return readLink(dir, name) == ws.link
+	}
+	text, _, err := readFile(dir, name)
+	return err == nil && ws.text != nil && st.file() && string(text) == string(ws.text)
+}
+
+func (t *tree) checkEntries(r *runState, ws *watchedState) {
+	dir, name, err := t.folderOf(ws.Path)
+	if err != nil {
+		return
+	}
+	defer unix.Close(dir)
+	for _, n := range entriesOf(dir, name, 2*mostEntries) {
+		if strings.Contains(n, ".disarmed-") {
+			continue
+		}
+		sub := ws.entries[n]
+		if sub == nil && len(ws.entries) < mostEntries && ws.entries != nil {
+			sub = &watchedState{Watched: Watched{Path: join(ws.Path, n), Reason: ws.Reason}}
+		}
+		if sub != nil {
+			t.checkState(r, sub)
+		}
+	}
+}
+
+// restore puts back a link or a small file that was moved aside for.
+func (t *tree) restore(ws *watchedState) {
+	if ws.at.file() && ws.text != nil {
+		t.putBack(ws.Path, string(ws.text))
+	}
+	t.restoreLink(ws)
+}
+
+func (t *tree) restoreLink(ws *watchedState) {
+	dir, name, err := t.folderOf(ws.Path)
+	if err != nil || ws.link == "" {
+		return
+	}
+	defer unix.Close(dir)
+	if unix.Symlinkat(ws.link, dir, name) == nil {
+		t.report(protocol.Finding{Path: ws.Path, Reason: ws.Reason + "; the symbolic link that was there is back", Action: protocol.Noticed})
+	}
+}
