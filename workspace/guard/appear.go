@@ -26,7 +26,6 @@ func (t *tree) fileAppeared(n *node, name string) {
 	defer t.mu.Unlock()
 	t.nameAppeared(n, name)
 	t.notice(n, name, false, byEvent)
-	t.contentChanged(n, name)
 	if len(t.runs) == 0 && maySocket(name) {
 		t.noticeSocket(n, name)
 	}
@@ -57,9 +56,7 @@ func (t *tree) nameAppeared(n *node, name string) {
 			t.checkWatched(r, join(n.path(), name))
 		}
 	}
-	if n.kind&(gitDir|admin|hooks|vcs) != 0 {
-		t.contentChanged(n, name)
-	}
+	t.contentChanged(n, name)
 }
 
 // maybeGitDir looks whether a folder has become a git directory.

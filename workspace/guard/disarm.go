@@ -18,6 +18,9 @@ func (t *tree) disarm(r *runState, c *charge) bool {
 	if snap := r.snaps[c.site.path]; snap != nil && c.name == "hooks" && c.st.folder() && snap.items["hooks"].folder() {
 		return t.disarmHooks(r, c, snap)
 	}
+	for r := range t.runs {
+		r.armed[c.site.path] = true
+	}
 	moved := t.moveAside(r, c.path(), c.reason)
 	if !moved || c.site.form == pointerSite {
 		return moved

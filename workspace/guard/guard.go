@@ -46,6 +46,8 @@ type Known struct {
 	// Repositories are `.git` entries (folder, file or link) and bare repositories' folders, the root's own
 	// `.git` and what lies inside known git dirs not among them.
 	Repositories []string
+	// Others are the folders of other version control systems (.hg, .jj …).
+	Others []string
 	// Obeyed are files and folders that host programs obey, at any depth.
 	Obeyed []string
 	// Sockets are unix sockets.
@@ -126,7 +128,7 @@ func (g *Guard) Known() Known { return g.known() }
 // Degraded says why the guard cannot rely on events, and what to do; "" when it can.
 func (g *Guard) Degraded() string { return g.degraded() }
 
-// Close ends the watching. Runs' watches end first.
+// Close ends the watching. All runs' watches have ended before.
 func (g *Guard) Close() error { return g.close() }
 
 // Begin starts to look on behalf of one run; call it before the run's first process starts.

@@ -195,7 +195,7 @@ func TestArmed(t *testing.T) {
 		"ext":        {"git init -q sub; git -C sub remote add o 'ext::sh -c x'", []string{"disarmed sub/.git/config"}},
 		"hg":         {"mkdir .hg; printf '[hooks]\\nupdate = x\\n' >.hg/hgrc", []string{"disarmed .hg/hgrc"}},
 		"jj":         {"mkdir -p .jj/repo; echo x >.jj/repo/config.toml", []string{"disarmed .jj/repo/config.toml"}},
-		"obeyed":     {"mkdir -p a/.vscode; echo 1 >.envrc; echo 1 >a/.vscode/tasks.json; ln -s a .claude", []string{"disarmed .claude", "disarmed .envrc", "disarmed a/.vscode"}},
+		"obeyed":     {"mkdir -p a/.vscode; echo 1 >.envrc; echo 1 >a/.vscode/tasks.json || true; ln -s a .claude", []string{"disarmed .claude", "disarmed .envrc", "disarmed a/.vscode"}},
 		"vendor":     {"mkdir -p node_modules/x/.vscode; echo >node_modules/x/.envrc", nil},
 		"newline":    {"mkdir $'a\\nb'; cd $'a\\nb'; git init -q .; " + armIt + ".git/config; touch .envrc", []string{"disarmed a\nb/.envrc", "disarmed a\nb/.git/config"}},
 		"exec":       {"git init -q sub; cd sub; for i in 1 2; do echo $i >f; git add f; git commit -qm $i; done; GIT_SEQUENCE_EDITOR='sed -i 1iedit\\ HEAD' git rebase -qi HEAD~1 -x 'touch ../../canary' || true; mkdir -p .git/rebase-merge; echo 'exec touch ../canary' >>.git/rebase-merge/git-rebase-todo", []string{"disarmed sub/.git/rebase-merge/git-rebase-todo"}},

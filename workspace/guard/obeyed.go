@@ -66,10 +66,10 @@ func (t *tree) inNewRepository(path string) bool {
 	return false
 }
 
-// isNew says that no active run found the site in place.
+// isNew says that no active run found the site in place, and that nothing of it was armed.
 func (t *tree) isNew(s *site) bool {
 	for r := range t.runs {
-		if _, found := r.sites[s.path]; !found || r.before[s.path] {
+		if _, found := r.sites[s.path]; !found || r.before[s.path] || r.armed[s.path] {
 			return false
 		}
 	}
@@ -114,7 +114,9 @@ func (t *tree) auditObeyed(r *runState) {
 		t.auditMaybe(r, path, it)
 	}
 	for path, it := range r.noticed {
-		if t.isThere(path) {
+		if !t.inNewRepository(path) {
+			t.obeyedAppeared(it) // its repository turned out to be armed, or is gone
+		} else if t.isThere(path) {
 			t.reportTo(r, protocol.Finding{Path: path, Reason: it.reason, Action: protocol.Noticed})
 		}
 	}

@@ -4,6 +4,7 @@ package guard
 
 import (
 	"strings"
+	"time"
 
 	"code.sidecar.dev/sidecar/protocol"
 
@@ -33,13 +34,17 @@ type runState struct {
 	// failed are paths that could not be disarmed, so that it is said once.
 	failed  map[string]bool
 	disarms int
+	// armed are the sites of which something was disarmed: what came with them is not taken for a clone's.
+	armed map[string]bool
 }
 
 func newRun(t *tree, o BeginOptions) *runState {
 	r := &runState{t: t, id: cleanID(o.RunID), start: o.Start.UnixNano(), storm: o.Storm, held: map[string]bool{},
 		before: map[string]bool{}, snaps: map[string]*snapshot{}, sites: map[string]bool{}, maybe: map[string]*item{},
 		noticed: map[string]*item{}, watched: map[string]*watchedState{}, names: map[string]int{},
-		locks: map[string]bool{}, failed: map[string]bool{}}
+		locks: map[string]bool{}, failed: map[string]bool{}, armed: map[string]bool{}}
+	// The caller's clock may be finer than the one files are stamped with.
+	r.start -= int64(clockTick)
 	if o.Start.IsZero() {
 		r.start = now().UnixNano()
 	}
@@ -48,6 +53,9 @@ func newRun(t *tree, o BeginOptions) *runState {
 	}
 	return r
 }
+
+// clockTick is the longest tick of the kernel's coarse clock.
+const clockTick = 10 * time.Millisecond
 
 // cleanID makes an id fit for a part of a file's name.
 func cleanID(id string) string {

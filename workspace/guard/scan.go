@@ -141,9 +141,13 @@ func (t *tree) note(n *node, s sight, how origin, fd int) []*node {
 	return subs
 }
 
-// becomesGitDir takes a folder for the git directory that it now is, and watches it as one.
+// becomesGitDir takes a folder for the git directory that it now is, and watches it as one. Anyone can make a
+// folder look like one, so that what is obeyed elsewhere is obeyed below it too.
 func (t *tree) becomesGitDir(n *node, how origin, fd int) {
-	n.kind |= gitDir | inGit
+	n.kind |= gitDir
+	if path := n.path(); t.gitDirs[path] && path != t.root.path {
+		n.kind |= inGit
+	}
 	t.watchNode(fd, n)
 	t.noteSite(n.path(), folderSite, how)
 }
@@ -182,7 +186,7 @@ func subKind(n *node, name string) (k kind, skip bool) {
 	case n.kind&admins != 0:
 		return k | admin, false
 	case n.kind&objects != 0:
-		return k, len(name) == 2
+		return k, len(name) == 2 && k&inGit != 0
 	case n.kind&vcs != 0:
 		return k | vcs, name != "repo" && name != "prefs" && name != "branch"
 	case isVCS(name) && k&inGit == 0:
@@ -201,7 +205,7 @@ func subKind(n *node, name string) (k kind, skip bool) {
 	case "objects":
 		k |= objects
 	}
-	return k, gitData[name]
+	return k, gitData[name] && n.kind&inGit != 0
 }
 
 // notice looks at one name in a folder: is it a repository, or obeyed?

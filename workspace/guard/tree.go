@@ -126,6 +126,8 @@ type tree struct {
 	// dirty are the sites to judge after the events at hand.
 	dirty  map[*site]bool
 	closed bool
+	// busy counts the goroutines that read the tree.
+	busy sync.WaitGroup
 }
 
 // item is something obeyed.
@@ -221,6 +223,8 @@ func (t *tree) known() Known {
 	for path, s := range t.sites {
 		if !t.isThere(path) {
 			delete(t.sites, path)
+		} else if s.form == vcsSite {
+			k.Others = append(k.Others, path)
 		} else if s.form != adminSite && path != join(t.root.path, ".git") && !t.knownGitDir(path) && s.base == t.root {
 			k.Repositories = append(k.Repositories, path)
 		}
@@ -240,6 +244,7 @@ func (t *tree) known() Known {
 		}
 	}
 	sort.Strings(k.Repositories)
+	sort.Strings(k.Others)
 	sort.Strings(k.Obeyed)
 	sort.Strings(k.Sockets)
 	return k

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"code.sidecar.dev/sidecar/protocol"
+
+	"golang.org/x/sys/unix"
 )
 
 func open(root string, o Options) (*Guard, error) {
@@ -24,7 +26,7 @@ func open(root string, o Options) (*Guard, error) {
 	if t.notify != nil {
 		go t.listen()
 	}
-	go t.firstWalk(ctx)
+	t.busy.Go(func() { t.firstWalk(ctx) })
 	return g, nil
 }
 
@@ -70,6 +72,10 @@ func (t *tree) close() error {
 	t.drainMu.Lock() // from here on nobody reads
 	notify := t.notify
 	t.drainMu.Unlock()
+	t.busy.Wait()
+	for _, b := range t.bases {
+		unix.Close(b.fd)
+	}
 	if notify == nil {
 		return nil
 	}
@@ -109,7 +115,7 @@ func (g *Guard) begin(o BeginOptions) *Watch {
 func (t *tree) adopt(dirs []string) {
 	for _, dir := range dirs {
 		if top := t.addGitDir(dir); top != nil {
-			go t.scanBelow(top, byWalk)
+			t.busy.Go(func() { t.scanBelow(top, byWalk) })
 		}
 		if t.stampAt(dir).exists {
 			f := folderSite
@@ -155,7 +161,7 @@ func (w *Watch) end(ctx context.Context) Report {
 	if !complete {
 		rest := make(chan []protocol.Finding, 1)
 		rep.Rest = rest
-		go w.later(rest, len(rep.Findings))
+		t.busy.Go(func() { w.later(rest, len(rep.Findings)) })
 	}
 	return rep
 }
@@ -182,7 +188,7 @@ func (w *Watch) retryUnreadable() {
 	t.unreadable = nil
 	t.mu.Unlock()
 	for _, n := range again {
-		t.scanBelow(n, byEvent)
+		t.scanBelow(n, byWalk)
 	}
 }
 
@@ -194,12 +200,13 @@ func (w *Watch) audit(complete bool) []protocol.Finding {
 	t, r := w.run.t, w.run
 	t.mu.Lock()
 	left := t.leftLocks(r)
-	t.auditWatched(r)
+	// repositories first: what is moved aside afterwards, whole, then holds no armed one
 	for range passes {
 		if t.auditSites(r) == 0 {
 			break
 		}
 	}
+	t.auditWatched(r)
 	t.auditObeyed(r)
 	t.mu.Unlock()
 	if len(left) > 0 {
@@ -216,16 +223,21 @@ func (w *Watch) audit(complete bool) []protocol.Finding {
 	return append([]protocol.Finding(nil), r.findings...)
 }
 
-// auditSites judges what was found since the run began, and what was there and no mount held.
+// auditSites judges what was found since the run began, and what was there and no mount held. Pointers come
+// last: what they lead to may be harmless by then.
 func (t *tree) auditSites(r *runState) (disarmed int) {
+	paths := map[string]bool{}
 	for path := range r.snaps {
-		if s := t.sites[path]; s != nil {
-			disarmed += t.check(s, true)
-		}
+		paths[path] = true
 	}
 	for path := range r.sites {
-		if s := t.sites[path]; s != nil && r.snaps[path] == nil {
-			disarmed += t.check(s, true)
+		paths[path] = true
+	}
+	for _, pointers := range []bool{false, true} {
+		for path := range paths {
+			if s := t.sites[path]; s != nil && (s.form == pointerSite) == pointers {
+				disarmed += t.check(s, true)
+			}
 		}
 	}
 	return disarmed
