@@ -11,10 +11,29 @@ if (!SIDECAR_BIN) throw new Error('set SIDECAR_BIN to the sidecar binary under t
 /** The binary under test. */
 export const binary: string = resolve(SIDECAR_BIN);
 
+const endings = new WeakMap<TestContext, (() => unknown)[]>();
+
+/**
+ * Does something after the test, the last named first: node:test's own hooks run in the order of their naming, and
+ * would take a project away from under a server that still serves it.
+ */
+export function afterwards(t: TestContext, act: () => unknown): void {
+  const known = endings.get(t);
+  if (known) {
+    known.unshift(act);
+    return;
+  }
+  const acts = [act];
+  endings.set(t, acts);
+  t.after(async () => {
+    for (const each of acts) await each();
+  });
+}
+
 /** A folder that goes away after the test. */
 export function folder(t: TestContext): string {
   const path = freshFolder('test');
-  t.after(() => { remove(path); });
+  afterwards(t, () => { remove(path); });
   return path;
 }
 
@@ -31,7 +50,7 @@ export function state(t: TestContext): Record<string, string> {
 /** A connected client, closed after the test. */
 export async function connect(t: TestContext, options: Options): Promise<Sidecar> {
   const sidecar = await Sidecar.connect(binary, { ...options, env: { ...state(t), ...options.env } });
-  t.after(() => sidecar.close());
+  afterwards(t, () => sidecar.close());
   return sidecar;
 }
 

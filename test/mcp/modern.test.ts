@@ -5,7 +5,7 @@ import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotoc
 import assert from 'node:assert/strict';
 import { pathToFileURL } from 'node:url';
 import test, { type TestContext } from 'node:test';
-import { binary, eventually, processesWith, project, state, uniqueWord } from './fixture.js';
+import { afterwards, binary, eventually, processesWith, project, state, uniqueWord } from './fixture.js';
 import type { Failure, Run } from './sidecar.js';
 
 interface Modern {
@@ -27,7 +27,7 @@ async function modern(t: TestContext, mode: Mode, roots: string[] | null): Promi
     });
   }
   await client.connect(transport);
-  t.after(() => client.close());
+  afterwards(t, () => client.close());
   const run: Modern['run'] = async (args, onprogress, signal) => {
     const result = await client.callTool({ name: 'run_code', arguments: args }, {
       ...(onprogress && { onprogress: (p: { message?: string | undefined }) => { onprogress(p.message ?? ''); } }),
