@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +20,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"code.sidecar.dev/sandbox/shim"
 )
 
 // Process is a run that was started.
@@ -397,20 +401,33 @@ func (p *Process) insist() {
 	}
 }
 
-// weigh holds the run against its memory and process limits.
+// weigh holds the run against its memory and process limits. The shim goes on if the program stopped it, as
+// it may by its user id: nobody else would notice the program's end.
 func (p *Process) weigh() {
 	pid := int(p.firstPID.Load())
 	if pid == 0 {
 		return
 	}
 	l := p.plan.Limits
-	count, resident := weighTree(pid, l.Processes)
-	if l.Memory > 0 && resident > l.Memory {
+	w := weighTree(pid, l.Processes)
+	if l.Memory > 0 && w.private+w.shared > l.Memory {
 		p.end(LimitMemory)
 	}
-	if l.Processes > 0 && count > l.Processes+16 {
+	if l.Processes > 0 && w.count > l.Processes+16 {
 		p.end(LimitProcesses)
 	}
+	first := children(pid)
+	for _, stopped := range w.stopped {
+		if slices.Contains(first, stopped) && isShim(stopped) {
+			_ = unix.Kill(stopped, unix.SIGCONT)
+		}
+	}
+}
+
+// isShim tells the shim from orphans, which are children of the first process as well.
+func isShim(pid int) bool {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	return err == nil && string(text) == shim.Program+"\x00"
 }
 
 // conclude reads the shim's report.

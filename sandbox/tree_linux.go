@@ -6,22 +6,61 @@ import (
 	"strconv"
 )
 
-// weighTree counts a process and its descendants, and adds up their resident memory in bytes, as /proc
-// tells (proc(5): task/TID/children, statm). Orphans of a PID namespace are children of its first process,
-// so they are found. It stops counting soon after stop processes.
-func weighTree(pid, stop int) (count int, resident int64) {
-	page := int64(os.Getpagesize())
+// weight is what a tree of processes uses.
+type weight struct {
+	count int
+	// private is memory of single processes, shared the largest that one process has of what may be shared; bytes.
+	private, shared int64
+	// stopped are those that a signal stopped.
+	stopped []int
+}
+
+// weighTree adds up a process and its descendants, as /proc tells (proc(5): task/TID/children, status).
+// Orphans of a PID namespace are children of its first process, so they are found. It stops counting soon
+// after stop processes.
+func weighTree(pid, stop int) weight {
+	var w weight
 	todo := []int{pid}
 	for len(todo) > 0 {
 		pid, todo = todo[len(todo)-1], todo[:len(todo)-1]
-		count++
-		resident += residentPages(pid) * page
-		if stop > 0 && count > stop+32 {
-			return count, resident
+		w.add(pid)
+		if stop > 0 && w.count > stop+32 {
+			return w
 		}
 		todo = append(todo, children(pid)...)
 	}
-	return count, resident
+	return w
+}
+
+// add reads one process's status: anonymous memory is its own (as far as forks have not shared it), shared
+// memory and files in memory count once.
+func (w *weight) add(pid int) {
+	w.count++
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return
+	}
+	for line := range bytes.Lines(text) {
+		f := bytes.Fields(line)
+		switch {
+		case len(f) < 2:
+		case string(f[0]) == "RssAnon:":
+			w.private += kilobytes(f[1])
+		case string(f[0]) == "RssShmem:":
+			w.shared = max(w.shared, kilobytes(f[1]))
+		case string(f[0]) == "Threads:":
+			if n, err := strconv.Atoi(string(f[1])); err == nil {
+				w.count += n - 1
+			}
+		case string(f[0]) == "State:" && f[1][0] == 'T':
+			w.stopped = append(w.stopped, pid)
+		}
+	}
+}
+
+func kilobytes(f []byte) int64 {
+	n, _ := strconv.ParseInt(string(f), 10, 64)
+	return n << 10
 }
 
 // children are the children of every thread of a process.
@@ -41,19 +80,4 @@ func children(pid int) []int {
 		}
 	}
 	return out
-}
-
-// residentPages is a process's resident memory less the file pages that it shares with others.
-func residentPages(pid int) int64 {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
-	if err != nil {
-		return 0
-	}
-	f := bytes.Fields(text)
-	if len(f) < 3 {
-		return 0
-	}
-	all, _ := strconv.ParseInt(string(f[1]), 10, 64)
-	shared, _ := strconv.ParseInt(string(f[2]), 10, 64)
-	return max(0, all-shared)
 }

@@ -162,6 +162,12 @@ const (
 	limitMemlock   = 8
 )
 
+// A scratch folder may hold a file for each page of its size.
+const (
+	bytesPerInode = 4096
+	minInodes     = 1024
+)
+
 // minPIDMax is the least that the kernel accepts for kernel.pid_max: RESERVED_PIDS + 1 (kernel/pid.c).
 const minPIDMax = 301
 
@@ -183,6 +189,9 @@ func (b *builder) shimPlan(filter []byte) shim.Plan {
 	if b.host.Mounts == sandbox.ByShim {
 		p.NewUser = true
 		b.shimPins(&p)
+		for _, s := range b.policy.Scratch {
+			p.Scratch = append(p.Scratch, shim.Scratch{Path: s.Target, Inodes: int(max(minInodes, s.Size/bytesPerInode))})
+		}
 		if b.host.PIDLimit && l.Processes > 0 {
 			p.PIDMax = max(minPIDMax, l.Processes)
 		}

@@ -78,6 +78,7 @@ func TestThePlanWithTheShim(t *testing.T) {
 	wantShim := shim.Plan{
 		Pins: []shim.Pin{{Kind: shim.Border, Folder: true, Path: "/home/me/w/.git"}, {Kind: shim.Frozen, Path: "/home/me/w/.git/config"},
 			{Kind: shim.Frozen, Path: "/home/me/w/link"}, {Kind: shim.Covered, Path: "/home/me/w/sock"}},
+		Scratch: []shim.Scratch{{Path: "/home/me", Inodes: minInodes}, {Path: "/tmp", Inodes: minInodes}},
 		NewUser: true, UID: 1000, GID: 100,
 		Limits: []shim.Limit{{Resource: limitFileSize, Value: 1 << 20}, {Resource: limitData, Value: 1 << 30},
 			{Resource: limitOpenFiles, Value: 32}, {Resource: limitCore}, {Resource: limitProcesses, Value: 64}},

@@ -75,7 +75,7 @@ var refused = []struct{ name, why string }{
 }
 
 // absent are calls that report "no such system call", so that programs take their older way.
-var absent = []string{"io_uring_setup", "io_uring_enter", "io_uring_register", "clone3"}
+var absent = []string{"openat2", "io_uring_setup", "io_uring_enter", "io_uring_register", "clone3"}
 
 // newNamespaces are CLONE_NEW* together (linux/sched.h): TIME, NS, CGROUP, UTS, IPC, USER, PID, NET.
 const newNamespaces = 0x80 | 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
@@ -152,6 +152,9 @@ func (b *builder) rules() {
 	}
 	b.sockets("socket")
 	b.sockets("socketpair")
+	b.modes()
+	// The limits of other processes, the sandbox's own first ones among them, go by user id alone.
+	b.when("prlimit64", Instruction{opLoad, 0, 0, offArg0}, Instruction{opEqual, 1, 0, 0}, Instruction{opRet, 0, 0, actionErrno | ePERM})
 	b.add(Instruction{opRet, 0, 0, actionAllow})
 }
 
@@ -171,6 +174,30 @@ func (b *builder) when(name string, body ...Instruction) {
 	b.add(Instruction{opEqual, 0, uint8(len(body) + 1), nr})
 	b.add(body...)
 	b.add(Instruction{opLoad, 0, 0, offNumber})
+}
+
+// setIDs are S_ISUID and S_ISGID.
+const setIDs = 0o6000
+
+// modes keeps a run from leaving a set-user-ID or set-group-ID program in the workspace, where another user
+// of the machine could gain the rights of this one. Calls that make files take a mode only with O_CREAT or
+// O_TMPFILE; openat2(2) has it in memory, where a filter cannot look, and is absent.
+func (b *builder) modes() {
+	refuse := Instruction{opRet, 0, 0, actionErrno | ePERM}
+	for _, c := range []struct {
+		name string
+		arg  uint32
+	}{{"chmod", 1}, {"fchmod", 1}, {"fchmodat", 2}, {"fchmodat2", 2}, {"creat", 1}, {"mknod", 1}, {"mknodat", 2}} {
+		b.when(c.name, Instruction{opLoad, 0, 0, offArg0 + 8*c.arg}, Instruction{opSet, 0, 1, setIDs}, refuse)
+	}
+	const create = 0o100 | 0o20000000 // O_CREAT, __O_TMPFILE (asm-generic/fcntl.h)
+	for _, c := range []struct {
+		name        string
+		flags, mode uint32
+	}{{"open", 1, 2}, {"openat", 2, 3}} {
+		b.when(c.name, Instruction{opLoad, 0, 0, offArg0 + 8*c.flags}, Instruction{opSet, 0, 3, create},
+			Instruction{opLoad, 0, 0, offArg0 + 8*c.mode}, Instruction{opSet, 0, 1, setIDs}, refuse)
+	}
 }
 
 func (b *builder) sockets(name string) {

@@ -5,6 +5,17 @@ package seccomp
 // that both filters can be made and tested on any machine.
 
 var amd64 = map[string]uint32{
+	"chmod":             90,
+	"fchmod":            91,
+	"fchmodat":          268,
+	"fchmodat2":         452,
+	"creat":             85,
+	"mknod":             133,
+	"mknodat":           259,
+	"open":              2,
+	"openat":            257,
+	"openat2":           437,
+	"prlimit64":         302,
 	"mount":             165,
 	"umount2":           166,
 	"pivot_root":        155,
@@ -66,6 +77,13 @@ var amd64 = map[string]uint32{
 }
 
 var arm64 = map[string]uint32{
+	"fchmod":            52,
+	"fchmodat":          53,
+	"fchmodat2":         452,
+	"mknodat":           33,
+	"openat":            56,
+	"openat2":           437,
+	"prlimit64":         261,
 	"mount":             40,
 	"umount2":           39,
 	"pivot_root":        41,

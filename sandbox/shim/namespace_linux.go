@@ -41,3 +41,13 @@ func writeFile(path, text string) syscall.Errno {
 	}
 	return 0
 }
+
+// bound limits the number of files of a tmpfs(5): its size alone does not, since an empty file takes a
+// kilobyte of the kernel's memory and none of the file system's.
+func (s Scratch) bound() syscall.Errno {
+	err := syscall.Mount("", s.Path, "", syscall.MS_REMOUNT|syscall.MS_NOSUID|syscall.MS_NODEV, "nr_inodes="+strconv.Itoa(s.Inodes))
+	if err != nil {
+		return err.(syscall.Errno)
+	}
+	return 0
+}

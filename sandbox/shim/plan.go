@@ -39,6 +39,12 @@ type Pin struct {
 	Path   string
 }
 
+// Scratch is a file system in memory, and how many files it may hold.
+type Scratch struct {
+	Path   string
+	Inodes int
+}
+
 // Limit is one resource limit, soft and hard alike (getrlimit(2)).
 type Limit struct {
 	Resource int
@@ -49,6 +55,8 @@ type Limit struct {
 type Plan struct {
 	// Pins are made in this order: parents before what lies below them.
 	Pins []Pin
+	// Scratch are bounded in the number of their files; bubblewrap bounds their size.
+	Scratch []Scratch
 	// PIDMax limits the PID namespace's processes; 0 leaves it.
 	PIDMax int
 	// NewUser says to put the program into a user namespace of its own, as UID and GID, and to forbid further ones.
@@ -70,6 +78,11 @@ func (p Plan) Encode() []byte {
 		e.number(int(pin.Kind))
 		e.flag(pin.Folder)
 		e.text(pin.Path)
+	}
+	e.number(len(p.Scratch))
+	for _, s := range p.Scratch {
+		e.text(s.Path)
+		e.number(s.Inodes)
 	}
 	e.number(p.PIDMax)
 	e.flag(p.NewUser)
@@ -100,6 +113,9 @@ func Decode(b []byte) (Plan, error) {
 	var p Plan
 	for n := d.number(); n > 0 && d.err == nil; n-- {
 		p.Pins = append(p.Pins, Pin{byte(d.number()), d.flag(), d.text()})
+	}
+	for n := d.number(); n > 0 && d.err == nil; n-- {
+		p.Scratch = append(p.Scratch, Scratch{d.text(), d.number()})
 	}
 	p.PIDMax = d.number()
 	p.NewUser = d.flag()

@@ -10,8 +10,9 @@ func TestDecodeReadsWhatEncodeWrote(t *testing.T) {
 	for _, want := range []Plan{
 		{},
 		{
-			Pins:   []Pin{{Border, true, "/w/.git"}, {Frozen, false, "/w/.git/config"}, {Frozen, false, "/w/a\nb \xff"}},
-			PIDMax: 512, NewUser: true, UID: 1000, GID: 100,
+			Pins:    []Pin{{Border, true, "/w/.git"}, {Frozen, false, "/w/.git/config"}, {Frozen, false, "/w/a\nb \xff"}},
+			Scratch: []Scratch{{"/tmp", 1000}},
+			PIDMax:  512, NewUser: true, UID: 1000, GID: 100,
 			Limits: []Limit{{7, 1024}, {2, 1 << 40}}, Filter: []byte{1, 2, 0, 255},
 			Dir: "/w", Argv: []string{"/bin/sh", "-c", "x"}, Env: []string{"A=", "B=1"},
 		},

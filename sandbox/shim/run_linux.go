@@ -32,6 +32,11 @@ func run() int {
 	if p, errno := makeAll(plan.Pins); errno != 0 {
 		return fail("pin", errno, p.Path)
 	}
+	for _, s := range plan.Scratch {
+		if errno := s.bound(); errno != 0 {
+			return fail("scratch", errno, s.Path)
+		}
+	}
 	if step, errno := plan.limitNamespaces(); errno != 0 {
 		return fail(step, errno, "")
 	}
