@@ -129,8 +129,9 @@ func (p *protector) word(r *Repository, word string, first bool, w claim) {
 	if strings.Contains(word, "://") || strings.ContainsAny(word, "%*{}[]\\^") || strings.HasPrefix(word, "-") {
 		return // a URL, a pattern, an option: no program's path
 	}
-	// A first word without a slash is looked for on the PATH, not here.
-	if strings.Contains(word, "/") && !strings.HasSuffix(word, "/") || !first && isScriptName(word) {
+	// A first word without a slash is looked for on the PATH, not here; another one with a slash is as often a
+	// branch or a pattern.
+	if first && strings.Contains(word, "/") || !first && isScriptName(word) || strings.HasPrefix(word, "./") {
 		w.path = p.valuePath(r, word)
 		if w.path != "" && p.kind(w.path) == kindAbsent && !p.isGitData(r, w.path) {
 			p.add(w)

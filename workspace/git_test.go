@@ -152,3 +152,9 @@ func isPlainAbsence(p Protected) bool {
 	}
 	return false
 }
+
+// read returns a file's text; "" when there is none.
+func (l *lab) read(name string) string {
+	data, _ := os.ReadFile(l.at(name))
+	return string(data)
+}

@@ -21,11 +21,12 @@ func shellWords(text string) []string {
 }
 
 type splitter struct {
-	text  string
-	pos   int
-	word  []byte
-	quote byte
-	words []string
+	text   string
+	pos    int
+	word   []byte
+	quote  byte
+	opened int // where the single quote opened
+	words  []string
 }
 
 func (s *splitter) step() {
@@ -33,10 +34,6 @@ func (s *splitter) step() {
 	s.pos++
 	switch {
 	case s.quote == '\'':
-		if c == '\'' {
-			s.quote = 0
-			return
-		}
 		s.nested(c)
 	case c == '\\' && s.pos < len(s.text):
 		if s.text[s.pos] != '\n' {
@@ -54,21 +51,31 @@ func (s *splitter) step() {
 	}
 }
 
-// nested is a character in single quotes. Scripts within scripts (sh -c '…') are common, so blanks end
-// words there too; a path with blanks in single quotes is rare, and then still found by its parts being none.
+// nested is a character in single quotes. Scripts within scripts (sh -c '…') are common, so what is quoted is
+// split as well, and given whole besides if it has blanks.
 func (s *splitter) nested(c byte) {
-	if strings.IndexByte(" \t\r\n;&|()<>`", c) >= 0 {
+	switch {
+	case c == '\'':
+		s.quote = 0
+		if whole := s.text[s.opened : s.pos-1]; strings.ContainsAny(whole, " \t") {
+			s.end()
+			s.words = append(s.words, whole)
+		}
+	case strings.IndexByte(" \t\r\n;&|()<>`", c) >= 0:
 		s.end()
-		return
+	case c == '"':
+	case c == '$':
+		s.variable()
+	default:
+		s.word = append(s.word, c)
 	}
-	s.word = append(s.word, c)
 }
 
 func (s *splitter) toggle(c byte) {
 	if s.quote == c {
 		s.quote = 0
 	} else {
-		s.quote = c
+		s.quote, s.opened = c, s.pos
 	}
 }
 
