@@ -2,6 +2,8 @@ package sidecar
 
 import (
 	"context"
+	"path/filepath"
+	"slices"
 
 	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sidecar/protocol"
@@ -67,10 +69,25 @@ func (p *prepared) watch(stop func(), late *sandbox.Late) *guard.Watch {
 		case workspace.Watch:
 			o.Watched = append(o.Watched, guard.Watched{Path: h.Path, Reason: h.Reason, Folder: h.Folder})
 		case workspace.ReadOnly, workspace.Placeholder:
-			o.Held = append(o.Held, h.Path)
+			p.heldOrLinked(&o, h)
 		}
 	}
 	return p.guard.Begin(o)
+}
+
+// heldOrLinked tells the guard that a mount holds a path, or what of it a hard link can change all the same.
+func (p *prepared) heldOrLinked(o *guard.BeginOptions, h workspace.Protected) {
+	linked := hardLinked(h)
+	if len(linked) == 0 {
+		o.Held = append(o.Held, h.Path)
+		return
+	}
+	inGitDir := slices.Contains(o.GitDirs, filepath.Dir(h.Path)) // the guard compares these by itself
+	for _, path := range linked {
+		if !inGitDir {
+			o.Watched = append(o.Watched, guard.Watched{Path: path, Reason: h.Reason})
+		}
+	}
 }
 
 // audit ends the watch. In a very large tree its rest goes on after the answer, and what it finds is told
