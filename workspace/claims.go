@@ -1,13 +1,10 @@
 package workspace
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sort"
 	"strings"
-	"syscall"
 
 	"code.sidecar.dev/workspace/plainfile"
 )
@@ -40,17 +37,6 @@ type claims struct {
 	held   map[string]Protected
 }
 
-// fileKind is what lstat says about a path, as far as it matters here.
-type fileKind int
-
-const (
-	kindAbsent fileKind = iota
-	kindFolder
-	kindFile
-	kindLink
-	kindOther
-)
-
 func newClaims(scopes []string) *claims {
 	return &claims{scopes: scopes, kinds: map[string]fileKind{}, held: map[string]Protected{}}
 }
@@ -60,21 +46,7 @@ func (c *claims) kind(path string) fileKind {
 	if k, ok := c.kinds[path]; ok {
 		return k
 	}
-	k := kindAbsent
-	var st syscall.Stat_t
-	if err := syscall.Lstat(path, &st); err == nil {
-		k = kindOther
-		switch st.Mode & syscall.S_IFMT {
-		case syscall.S_IFDIR:
-			k = kindFolder
-		case syscall.S_IFREG:
-			k = kindFile
-		case syscall.S_IFLNK:
-			k = kindLink
-		}
-	} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
-		k = kindOther // there is something that cannot be looked at
-	}
+	k := lstatKind(path)
 	c.kinds[path] = k
 	return k
 }
@@ -181,7 +153,7 @@ func (c *claims) present(w claim, path string) {
 // take it away under this one.
 func (c *claims) isStandIn(w claim, path string) bool {
 	if w.folder {
-		return c.kind(path) == kindFolder && len(entries(path, 1)) == 0
+		return c.kind(path) == kindFolder && len(list(path)) == 0
 	}
 	data, err := plainfile.Read(path)
 	return err == nil && w.content != "" && string(data) == w.content

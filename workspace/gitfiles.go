@@ -135,12 +135,12 @@ func (p *protector) hooks(r *Repository, dir string, k ranks) {
 // hookScripts looks at the hooks in a folder and returns how many there are.
 func (p *protector) hookScripts(r *Repository, dir string) int {
 	n := 0
-	for _, e := range entries(dir, maxEntries) {
-		if e.IsDir() || strings.HasSuffix(e.Name(), ".sample") {
+	for name, kind := range list(dir) {
+		if kind == kindFolder || strings.HasSuffix(name, ".sample") {
 			continue
 		}
 		n++
-		hook := filepath.Join(dir, e.Name())
+		hook := filepath.Join(dir, name)
 		p.add(claim{path: hook, reason: whyHooks, rank: rankPointer, absent: nothing}) // for where a link leads
 		p.script(r, hook)
 	}

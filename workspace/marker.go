@@ -1,10 +1,8 @@
 package workspace
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 )
 
 // markers are files that only a project's top folder has, the most telling first: without a repository they
@@ -39,16 +37,12 @@ func markerIn(dir string) string {
 			return m
 		}
 	}
-	for _, e := range entries(dir, maxEntries) {
+	for _, name := range list(dir).names() {
 		for _, suffix := range markerSuffixes {
-			if strings.HasSuffix(e.Name(), suffix) && len(e.Name()) > len(suffix) {
-				return e.Name()
+			if strings.HasSuffix(name, suffix) && len(name) > len(suffix) {
+				return name
 			}
 		}
 	}
 	return ""
-}
-
-func openFolder(dir string) (*os.File, error) {
-	return os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
 }

@@ -31,6 +31,9 @@ func TestTable(t *testing.T) {
 			t.Errorf("twice or malformed: %+v", e)
 		}
 		seen[e.Name] = true
+		if isPattern(e.Name) && (strings.Count(e.Name, "*") != 1 || strings.ContainsAny(e.Name, `?[\`)) {
+			t.Errorf("more of a pattern than one *: %+v", e)
+		}
 		if e.Anywhere && strings.Contains(e.Name, "/") {
 			t.Errorf("a path cannot be anywhere: %+v", e)
 		}

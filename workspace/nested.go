@@ -40,7 +40,11 @@ func (ws *Workspace) nested(path string) *Repository {
 	if !f.bare {
 		r.WorkTree = top
 	}
-	ws.readSubmodule(r)
+	ws.readRepository(r)
+	if r.WorkTree == "" {
+		r.WorkTree = configuredTree(r, realPath)
+	}
+	ws.findDotGit(r)
 	return r
 }
 

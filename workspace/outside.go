@@ -77,8 +77,8 @@ func isObjectStore(dir string) bool {
 	if filepath.Base(dir) != "objects" || !isFolder(filepath.Join(dir, "pack")) {
 		return false
 	}
-	for _, e := range entries(dir, maxEntries) {
-		if e.IsDir() && !isStoreFolder(e.Name()) {
+	for name, kind := range list(dir) {
+		if kind == kindFolder && !isStoreFolder(name) {
 			return false
 		}
 	}

@@ -2,6 +2,8 @@ package workspace
 
 import (
 	"path/filepath"
+
+	"code.sidecar.dev/workspace/gitconfig"
 )
 
 // manyRepositories is the number of submodules and nested repositories above which what is merely absent in
@@ -27,6 +29,11 @@ func (ws *Workspace) Protected(rules Rules) []Protected {
 		rules:  rules,
 		many:   len(all) > manyRepositories+1,
 	}
+	for _, e := range ws.host.Entries {
+		if kindOfValue(e) != plainValue {
+			p.hostValues = append(p.hostValues, e)
+		}
+	}
 	p.rootEntry()
 	for _, r := range all {
 		p.repository(r)
@@ -50,6 +57,22 @@ type protector struct {
 	ws    *Workspace
 	rules Rules
 	many  bool
+	// hostValues are those of the host's git config that name programs or files.
+	hostValues []gitconfig.Entry
+}
+
+// takeOver spares looks at what the search for submodules has listed.
+func (p *protector) takeOver(r *Repository) {
+	if r.listing == nil || r.listing.partial() {
+		return
+	}
+	p.kinds[r.GitDir] = kindFolder
+	for _, name := range []string{"config", "config.worktree", "commondir", "hooks", "worktrees", "fsmonitor--daemon.ipc"} {
+		p.kinds[filepath.Join(r.GitDir, name)] = r.listing[name]
+	}
+	if r.DotGitKind == DotGitFile {
+		p.kinds[r.DotGit] = kindFile
+	}
 }
 
 // rootEntry protects the root's ".git" where there is no repository: one that appears is obeyed at once.
@@ -75,12 +98,13 @@ func (p *protector) absentHold(rank int) Hold {
 
 // repository protects one repository's files, whichever it is.
 func (p *protector) repository(r *Repository) {
+	p.takeOver(r)
 	ranks := p.ranksOf(r)
 	p.pointer(r, ranks)
 	p.gitDir(r, ranks)
 	p.commonDir(r, ranks)
 	p.includes(r.config, ranks.config)
-	for _, e := range p.ws.host.Entries {
+	for _, e := range p.hostValues {
 		p.value(r, e, ranks)
 	}
 	for _, e := range r.config.Entries {

@@ -16,7 +16,7 @@ func (ws *Workspace) open(f *found) *Repository {
 	case f.workTree != "":
 		r.WorkTree, r.Bare = f.workTree, false
 	case f.bare:
-		r.WorkTree = configuredTree(r)
+		r.WorkTree = configuredTree(r, realPath)
 		r.Bare = r.WorkTree == ""
 	default:
 		ws.settleTree(r, f.top)
@@ -38,24 +38,27 @@ func (ws *Workspace) settleTree(r *Repository, top string) {
 		r.WorkTree, r.Bare = "", true
 		return
 	}
-	if tree := configuredTree(r); tree != "" && tree != top {
+	if tree := configuredTree(r, realPath); tree != "" && tree != top {
 		ws.note("core.worktree of %s names %s as its work tree; the workspace stays %s", r.GitDir, tree, top)
 		r.WorkTree = tree
 	}
 }
 
 // configuredTree is core.worktree, which is relative to the git directory (git-config(1)); "" when not set.
-func configuredTree(r *Repository) string {
+func configuredTree(r *Repository, real func(string) string) string {
 	tree, ok := r.config.Last("core.worktree")
 	if !ok || tree == "" {
 		return ""
 	}
-	return realPath(absolute(tree, r.GitDir))
+	return real(absolute(tree, r.GitDir))
 }
 
 // readRepository fills in what the files of r.GitDir say.
 func (ws *Workspace) readRepository(r *Repository) {
-	r.CommonDir = commonDir(r.GitDir)
+	r.CommonDir = r.GitDir
+	if r.listing == nil || r.listing.has("commondir") {
+		r.CommonDir = commonDir(r.GitDir)
+	}
 	r.Linked = r.CommonDir != r.GitDir && filepath.Dir(r.GitDir) == filepath.Join(r.CommonDir, "worktrees")
 	ws.readConfig(r)
 }
@@ -96,7 +99,7 @@ func (ws *Workspace) suspicion(r *Repository, f *found) string {
 	if r.CommonDir != r.GitDir {
 		return "its commondir file sends git to " + r.CommonDir + ", and it is no linked worktree"
 	}
-	if configuredTree(r) == f.top {
+	if configuredTree(r, realPath) == f.top {
 		return "" // as in a submodule, or after git init --separate-git-dir by some tools
 	}
 	if r.Bare {

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Rules are what the settings change about protected names. The zero value changes nothing.
@@ -54,25 +55,72 @@ func (r Rules) excepts(e Entry, name string) bool {
 
 // names protects what is at the top of a work tree by its name; absent says how a missing one is held.
 func (p *protector) names(top string, rank int, absent Hold) {
-	present := p.namesIn(top)
-	for _, e := range p.table(top) {
-		if isPattern(e.Name) {
-			p.pattern(top, e, present, rank)
-			continue
+	present, table := list(top), p.table(top)
+	for _, name := range present.names() {
+		for _, e := range table.starting[name] {
+			p.name(top, e, rank, absent)
 		}
-		if absent == nothing && !present.has(firstPart(e.Name)) || p.rules.excepts(e, e.Name) {
-			continue
+		for _, g := range table.globs {
+			if strings.HasPrefix(name, g.prefix) && strings.HasSuffix(name, g.suffix) {
+				p.pattern(top, g.Entry, listing{name: present[name]}, rank)
+			}
 		}
+	}
+	for _, e := range table.entries {
+		switch {
+		case isPattern(e.Name):
+			if dir := filepath.Dir(e.Name); dir != "." && present.has(dir) {
+				p.pattern(top, e, nil, rank)
+			}
+		case present.partial() || absent != nothing:
+			p.name(top, e, rank, absent)
+		}
+	}
+}
+
+// name protects one name of the table.
+func (p *protector) name(top string, e Entry, rank int, absent Hold) {
+	if !p.rules.excepts(e, e.Name) {
 		p.add(claim{path: filepath.Join(top, e.Name), folder: e.Folder, reason: e.Reason, rank: rank, absent: absent})
 	}
 }
 
-// table is what counts at the top of a work tree.
-func (p *protector) table(top string) []Entry {
-	if p.ws.home != "" && inside(p.ws.home, top) {
-		return slices.Concat(obeyed, p.homeEntries(top))
+// nameTable is a table of entries, made for looking up what a folder holds.
+type nameTable struct {
+	entries []Entry
+	// starting are the entries that are no patterns, by the first part of their path.
+	starting map[string][]Entry
+	globs    []glob
+}
+
+// glob is an entry with one "*" in a base name.
+type glob struct {
+	Entry
+	prefix, suffix string
+}
+
+func newNameTable(entries []Entry) *nameTable {
+	t := &nameTable{entries: entries, starting: map[string][]Entry{}}
+	for _, e := range entries {
+		if !isPattern(e.Name) {
+			first, _, _ := strings.Cut(e.Name, "/")
+			t.starting[first] = append(t.starting[first], e)
+		} else if !strings.Contains(e.Name, "/") {
+			prefix, suffix, _ := strings.Cut(e.Name, "*")
+			t.globs = append(t.globs, glob{e, prefix, suffix})
+		}
 	}
-	return obeyed
+	return t
+}
+
+var obeyedTable = sync.OnceValue(func() *nameTable { return newNameTable(obeyed) })
+
+// table is what counts at the top of a work tree.
+func (p *protector) table(top string) *nameTable {
+	if p.ws.home != "" && inside(p.ws.home, top) {
+		return newNameTable(slices.Concat(obeyed, p.homeEntries(top)))
+	}
+	return obeyedTable()
 }
 
 // homeEntries are the names of a home folder as seen from a folder that holds it.
@@ -85,15 +133,13 @@ func (p *protector) homeEntries(top string) []Entry {
 	return out
 }
 
-func (p *protector) pattern(top string, e Entry, present nameSet, rank int) {
-	dir, names := filepath.Dir(e.Name), present
+// pattern protects what matches an entry among the names given, or, for one in a folder, among that one's.
+func (p *protector) pattern(top string, e Entry, among listing, rank int) {
+	dir := filepath.Dir(e.Name)
 	if dir != "." {
-		if !present.has(firstPart(dir)) {
-			return
-		}
-		names = p.namesIn(filepath.Join(top, dir))
+		among = list(filepath.Join(top, dir))
 	}
-	for _, name := range names.list {
+	for _, name := range among.names() {
 		path := filepath.Join(dir, name)
 		if matchPattern(filepath.Base(e.Name), name) && !p.rules.excepts(e, path) {
 			p.add(claim{path: filepath.Join(top, path), reason: e.Reason, rank: rank, absent: nothing})
@@ -119,42 +165,11 @@ func (p *protector) also() {
 
 func (p *protector) alsoAt(top string, e Entry, rank int, absent Hold) {
 	if isPattern(e.Name) {
-		p.pattern(top, e, p.namesIn(top), rank)
+		p.pattern(top, e, list(top), rank)
 		return
 	}
 	path := filepath.Join(top, e.Name)
 	if inside(path, p.ws.Root) && path != p.ws.Root {
 		p.add(claim{path: path, folder: e.Folder, reason: e.Reason, rank: rank, absent: absent})
 	}
-}
-
-// nameSet is what a folder holds. It is partial for a folder with more than maxEntries entries: every name may
-// then be there.
-type nameSet struct {
-	list    []string
-	set     map[string]bool
-	partial bool
-}
-
-func (n nameSet) has(name string) bool { return n.partial || n.set[name] }
-
-func (p *protector) namesIn(dir string) nameSet {
-	n := nameSet{set: map[string]bool{}}
-	f, err := openFolder(dir)
-	if err != nil {
-		return n
-	}
-	defer f.Close()
-	n.list, _ = f.Readdirnames(maxEntries)
-	n.partial = len(n.list) == maxEntries
-	slices.Sort(n.list)
-	for _, name := range n.list {
-		n.set[name] = true
-	}
-	return n
-}
-
-func firstPart(name string) string {
-	first, _, _ := strings.Cut(name, "/")
-	return first
 }

@@ -18,18 +18,23 @@ const (
 type moduleSearch struct {
 	ws   *Workspace
 	repo *Repository
-	seen map[string]bool // git dirs
-	left int             // folders that may still be looked at
+	seen map[string]*Repository // by git dir
+	left int                    // folders that may still be looked at
+	real resolver
 }
 
 // listSubmodules fills in r.Submodules: the git dirs below "modules" (gitsubmodules(7); a linked worktree has its
 // own in its admin folder), and those that .gitmodules names and that have a git dir elsewhere, as in
 // their own work tree.
 func (ws *Workspace) listSubmodules(r *Repository) {
-	s := &moduleSearch{ws: ws, repo: r, seen: map[string]bool{r.GitDir: true, r.CommonDir: true}, left: maxModules}
-	s.below(filepath.Join(r.GitDir, "modules"), "", 0)
+	s := &moduleSearch{ws: ws, repo: r, seen: map[string]*Repository{r.GitDir: r, r.CommonDir: r}, left: maxModules, real: resolver{}}
+	modules := filepath.Join(r.GitDir, "modules")
+	s.below(modules, list(modules), "", 0)
 	if r.WorkTree != "" && inside(r.WorkTree, ws.Root) {
 		s.named(r.WorkTree, 0)
+	}
+	for _, m := range r.Submodules {
+		ws.findDotGit(m)
 	}
 	if s.left <= 0 {
 		ws.note("%s has more than %d submodules: not all are known", r.GitDir, maxModules)
@@ -37,30 +42,32 @@ func (ws *Workspace) listSubmodules(r *Repository) {
 }
 
 // below looks for git dirs in a "modules" folder; prefix is the part of the name that led to it.
-func (s *moduleSearch) below(dir, prefix string, depth int) {
+func (s *moduleSearch) below(dir string, in listing, prefix string, depth int) {
 	if depth > maxModuleDepth {
 		return
 	}
-	for _, name := range folderNames(dir) {
+	for _, name := range in.folders() {
 		if s.left--; s.left <= 0 {
 			return
 		}
 		path := filepath.Join(dir, name)
-		if !looksLikeGitDir(path) {
-			s.below(path, prefix+name+"/", depth+1)
+		held := list(path)
+		if !held.likeGitDir() {
+			s.below(path, held, prefix+name+"/", depth+1)
 			continue
 		}
-		s.add(&Repository{GitDir: path, Name: prefix + name})
-		s.below(filepath.Join(path, "modules"), "", depth+1)
+		s.add(&Repository{GitDir: path, Name: prefix + name, listing: held})
+		if modules := filepath.Join(path, "modules"); held.has("modules") {
+			s.below(modules, list(modules), "", depth+1)
+		}
 	}
 }
 
-// looksLikeGitDir is weaker than isGitDir: what is half there can be made whole by a run.
-func looksLikeGitDir(dir string) bool {
-	return exists(filepath.Join(dir, "HEAD")) || exists(filepath.Join(dir, "config"))
-}
+// likeGitDir is weaker than isGitDir: what is half there can be made whole by a run.
+func (l listing) likeGitDir() bool { return l.has("HEAD") || l.has("config") }
 
-// named adds submodules that the .gitmodules file of a work tree names, and theirs, whose git dir is not known yet.
+// named goes through the submodules that the .gitmodules file of a work tree names, and theirs: it finds the
+// ".git" of those that are known, and adds those whose git dir is not known yet.
 func (s *moduleSearch) named(tree string, depth int) {
 	if depth > maxModuleDepth {
 		return
@@ -70,16 +77,27 @@ func (s *moduleSearch) named(tree string, depth int) {
 			return
 		}
 		path := filepath.Join(tree, m.path)
-		if realPath(path) != path {
+		if s.real.path(path) != path {
 			continue // git refuses a submodule beyond a symbolic link
 		}
-		if f := s.ws.at(path); f != nil && !s.seen[f.gitDir] {
-			s.add(&Repository{GitDir: f.gitDir, Name: m.name, DotGit: f.dotGit, DotGitKind: f.kind, WorkTree: path})
-			s.below(filepath.Join(f.gitDir, "modules"), "", depth+1)
-		}
-		if exists(filepath.Join(path, ".gitmodules")) {
+		s.at(path, m.name, depth)
+		if lstatKind(filepath.Join(path, ".gitmodules")) != kindAbsent {
 			s.named(path, depth+1)
 		}
+	}
+}
+
+// at takes note of the submodule whose work tree is at path.
+func (s *moduleSearch) at(path, name string, depth int) {
+	dotGit := filepath.Join(path, ".git")
+	if target, err := readPointer(dotGit); err == nil && s.seen[target] != nil && s.seen[target] != s.repo {
+		s.seen[target].DotGit, s.seen[target].DotGitKind, s.seen[target].WorkTree = dotGit, DotGitFile, path
+		return
+	}
+	if f := s.ws.at(path); f != nil && s.seen[f.gitDir] == nil {
+		s.add(&Repository{GitDir: f.gitDir, Name: name, DotGit: f.dotGit, DotGitKind: f.kind, WorkTree: path})
+		modules := filepath.Join(f.gitDir, "modules")
+		s.below(modules, list(modules), "", depth+1)
 	}
 }
 
@@ -93,21 +111,19 @@ func (ws *Workspace) at(dir string) *found {
 }
 
 func (s *moduleSearch) add(r *Repository) {
-	if s.seen[r.GitDir] {
+	if s.seen[r.GitDir] != nil {
 		return
 	}
-	s.seen[r.GitDir] = true
-	s.ws.readSubmodule(r)
+	s.seen[r.GitDir] = r
+	s.ws.readRepository(r)
+	if r.WorkTree == "" {
+		r.WorkTree = configuredTree(r, s.real.path)
+	}
 	s.repo.Submodules = append(s.repo.Submodules, r)
 }
 
-// readSubmodule fills in what the files of a submodule's git dir say.
-func (ws *Workspace) readSubmodule(r *Repository) {
-	ws.readRepository(r)
-	r.Branch = headBranch(r.GitDir)
-	if r.WorkTree == "" {
-		r.WorkTree = configuredTree(r)
-	}
+// findDotGit looks for the ".git" in the work tree of a repository, where that lies in the workspace.
+func (ws *Workspace) findDotGit(r *Repository) {
 	if r.DotGit != "" || r.WorkTree == "" || !inside(r.WorkTree, ws.Root) {
 		return
 	}

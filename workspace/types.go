@@ -50,7 +50,7 @@ type Repository struct {
 	Linked bool
 	// Bare says that there is no work tree.
 	Bare bool
-	// Branch is the checked-out branch, or "" (detached, unreadable).
+	// Branch is the checked-out branch of Workspace.Repo, or "" (detached, unreadable; another repository's is not read).
 	Branch string
 	// Worktrees are the linked worktrees that CommonDir knows, this one included when it is one.
 	Worktrees []LinkedWorktree
@@ -68,6 +68,8 @@ type Repository struct {
 
 	// config is the repository's own config: the common one, and config.worktree where git reads it.
 	config *gitconfig.Config
+	// listing is what GitDir holds, if it was listed.
+	listing listing
 	// perWorktree says that extensions.worktreeConfig is set.
 	perWorktree bool
 }

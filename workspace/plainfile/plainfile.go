@@ -92,11 +92,10 @@ func readAll(fd int) ([]byte, error) {
 	if st.Size > Limit {
 		return nil, ErrTooLarge
 	}
-	return fill(fd, make([]byte, st.Size+1))
+	return fill(fd, make([]byte, st.Size))
 }
 
-// fill reads until the end or until buf, which is one byte longer than the file was, is full: a file that
-// grows meanwhile is read as it was.
+// fill reads as much as the file had: what it grows by meanwhile does not count.
 func fill(fd int, buf []byte) ([]byte, error) {
 	n := 0
 	for n < len(buf) {
@@ -112,7 +111,7 @@ func fill(fd int, buf []byte) ([]byte, error) {
 		}
 		n += m
 	}
-	return buf[:min(n, Limit)], nil
+	return buf[:n], nil
 }
 
 // ReadThrough reads like [Read], but lets path itself be a chain of symbolic links: what git follows must be

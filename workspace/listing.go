@@ -1,0 +1,79 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+	"syscall"
+)
+
+// maxEntries bounds how many entries of one folder are looked at.
+const maxEntries = 4096
+
+// fileKind is what lstat says about a path, as far as it matters here.
+type fileKind int
+
+const (
+	kindAbsent fileKind = iota
+	kindFolder
+	kindFile
+	kindLink
+	kindOther
+)
+
+func lstatKind(path string) fileKind {
+	var st syscall.Stat_t
+	err := syscall.Lstat(path, &st)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return kindAbsent
+	}
+	if err != nil {
+		return kindOther // there is something that cannot be looked at
+	}
+	switch st.Mode & syscall.S_IFMT {
+	case syscall.S_IFDIR:
+		return kindFolder
+	case syscall.S_IFREG:
+		return kindFile
+	case syscall.S_IFLNK:
+		return kindLink
+	}
+	return kindOther
+}
+
+func openFolder(dir string) (int, error) {
+	return syscall.Open(dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+}
+
+// listing is what a folder holds: at most maxEntries of its names.
+type listing map[string]fileKind
+
+// list lists a folder that is not a symbolic link; one that cannot be read is as an empty one.
+func list(dir string) listing {
+	l, _ := readFolder(dir, maxEntries)
+	return l
+}
+
+// partial says that there may be more than the listing has.
+func (l listing) partial() bool { return len(l) >= maxEntries }
+
+// has says whether a name is there, or may be.
+func (l listing) has(name string) bool {
+	_, ok := l[name]
+	return ok || l.partial()
+}
+
+func (l listing) names() []string { return slices.Sorted(maps.Keys(l)) }
+
+// folders are the sorted names of folders.
+func (l listing) folders() []string {
+	var out []string
+	for name, kind := range l {
+		if kind == kindFolder {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
