@@ -218,7 +218,7 @@ test('standard input, arguments, variables and working folder reach the program'
 test('a run over its time is ended, with what it printed', async (t) => {
   const word = uniqueWord();
   const sidecar = await connect(t, { roots: [project(t)] });
-  const { isError, structured: run, text } = await sidecar.run({ language: 'bash', code: 'echo before; sleep 600', timeout: 0.5, env: { WORD: word } });
+  const { isError, structured: run, text } = await sidecar.run({ language: 'bash', code: 'echo before; sleep 600', timeout: 2, env: { WORD: word } });
   assert.deepEqual([isError, run.limit, run.stdout.text], [false, 'time', 'before\n']);
   assert.match(text, /limit of time/);
   assert.equal(processesWith(word).length, 0);
