@@ -63,7 +63,7 @@ func gitDirs(ws *workspace.Workspace) []string {
 
 // watch has the guard look at this run. stop ends a run that arms things without end.
 func (p *prepared) watch(stop func(), late *sandbox.Late) *guard.Watch {
-	o := guard.BeginOptions{RunID: p.id, GitDirs: gitDirs(p.ws), Storm: stop}
+	o := guard.BeginOptions{RunID: p.id, GitDirs: gitDirs(p.ws), Storm: stop, Replaced: func(path string) { p.repin(late, path) }}
 	for _, h := range p.held {
 		switch h.Hold {
 		case workspace.Watch:

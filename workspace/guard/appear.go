@@ -52,6 +52,9 @@ func (t *tree) nameAppeared(n *node, name string) {
 		if n.kind&(gitDir|admin) != 0 && strings.HasSuffix(name, ".lock") {
 			r.addLock(join(n.path(), name))
 		}
+		if r.held[join(n.path(), name)] {
+			r.lostMount(n, name)
+		}
 		if r.names[name] > 0 {
 			t.checkWatched(r, join(n.path(), name))
 		}

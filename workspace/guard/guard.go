@@ -75,6 +75,9 @@ type BeginOptions struct {
 	// Held are the paths that the sandbox mounts read-only, so that whatever changes in or below them is the
 	// host's own doing: the guard leaves them alone. Without it an editor's own settings would be moved aside.
 	Held []string
+	// Replaced, when set, is told of a Held path that a program outside the sandbox replaced: with what it
+	// covered, the kernel drops the mount in the sandbox. It must not wait.
+	Replaced func(path string)
 	// GitDirs are the git directories known when the run began; their config, hooks, commondir,
 	// config.worktree, gitdir and locks are compared at the end. Nil takes those of Options.
 	GitDirs []string

@@ -18,6 +18,8 @@ type runState struct {
 	start int64
 	storm func()
 	held  map[string]bool
+	// replaced is told of held paths that lost their mount.
+	replaced func(path string)
 	// before are the sites that were there when the run began; snaps are the state of those that no mount
 	// holds, by their path.
 	before map[string]bool
@@ -39,7 +41,7 @@ type runState struct {
 }
 
 func newRun(t *tree, o BeginOptions) *runState {
-	r := &runState{t: t, id: cleanID(o.RunID), start: o.Start.UnixNano(), storm: o.Storm, held: map[string]bool{},
+	r := &runState{t: t, id: cleanID(o.RunID), start: o.Start.UnixNano(), storm: o.Storm, replaced: o.Replaced, held: map[string]bool{},
 		before: map[string]bool{}, snaps: map[string]*snapshot{}, sites: map[string]bool{}, maybe: map[string]*item{},
 		noticed: map[string]*item{}, watched: map[string]*watchedState{}, names: map[string]int{},
 		locks: map[string]bool{}, failed: map[string]bool{}, armed: map[string]bool{}}
@@ -196,20 +198,10 @@ func (s *snapshot) differs(t *tree, c *charge) bool {
 	if old.same(c.st) {
 		return false
 	}
-	if !c.parsed || c.st.nlink > 1 && old.nlink <= 1 {
+	if c.text == "" || !old.file() || c.st.nlink > max(old.nlink, 1) {
 		return true
 	}
-	before, _ := parseConfig([]byte(s.texts[c.name]))
-	had := map[setting]bool{}
-	for _, x := range before {
-		had[x] = true
-	}
-	for _, x := range c.bad {
-		if !had[x] {
-			return true
-		}
-	}
-	return false
+	return addsHarm(s.texts[c.name], c.text)
 }
 
 // newHooks names the hooks that are not as they were.

@@ -1,0 +1,35 @@
+//go:build unix
+
+package guard
+
+import "golang.org/x/sys/unix"
+
+// lostMount handles a held path that a program of the host has just replaced, as git does with its config:
+// nothing but the host can, since the path is a mount point in the sandbox. The mount goes with what it
+// covered (mount_namespaces(7), "unlink, rename, and rmdir of mount points"), so that the run could write to
+// the new file until it is held again. What it holds now is the host's; what is changed from here on is judged.
+func (r *runState) lostMount(n *node, name string) {
+	path := join(n.path(), name)
+	if r.replaced != nil {
+		go r.replaced(path)
+	}
+	if n.kind&(gitDir|admin) == 0 || !gitItems[name] {
+		return
+	}
+	fd, err := n.base.folder(n.rel())
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	snap := r.snaps[n.path()]
+	if snap == nil {
+		snap = &snapshot{items: map[string]stamp{}, texts: map[string]string{}}
+		r.snaps[n.path()] = snap
+	}
+	snap.items[name] = lookAt(fd, name)
+	if snap.items[name].file() {
+		text, _, _ := readFile(fd, name)
+		snap.texts[name] = string(text)
+	}
+	delete(r.held, path)
+}
