@@ -204,8 +204,8 @@ func (c *claims) keep(p Protected) {
 	c.held[p.Path] = p
 }
 
-// list returns what is held, sorted, without what a read-only folder above holds already.
-func (c *claims) list() []Protected {
+// result returns what is held, sorted, without what a read-only folder above holds already.
+func (c *claims) result() []Protected {
 	var out []Protected
 	for _, p := range c.held {
 		if p.Hold == Writable || p.Hold == Hidden || !c.covered(p.Path) {

@@ -42,7 +42,11 @@ func (p *protector) worktreeConfig(gitDir string, perWorktree bool, k ranks) {
 // commonDir protects what all worktrees of a repository share.
 func (p *protector) commonDir(r *Repository, k ranks) {
 	at := func(name string) string { return filepath.Join(r.CommonDir, name) }
-	p.add(claim{path: at("config"), reason: whyConfig, rank: k.config, absent: Placeholder, content: stub})
+	config := claim{path: at("config"), reason: whyConfig, rank: k.config, absent: Placeholder, content: stub}
+	if len(r.config.Entries) > 0 {
+		config.absent = nothing // it is there, and no stand-in: spares a read
+	}
+	p.add(config)
 	p.hooks(r, at("hooks"), k)
 	if r == p.ws.Repo { // no program, but ReadableOutside grants what it names
 		p.add(claim{path: at("objects/info/alternates"), reason: "runs may read the object stores that it names", absent: Watch})
@@ -123,6 +127,9 @@ func (p *protector) hooks(r *Repository, dir string, k ranks) {
 		p.hookScripts(r, dir)
 		return
 	}
+	if len(p.list(path)) > 0 {
+		w.absent = nothing // no stand-in
+	}
 	scripts := p.hookScripts(r, path)
 	if scripts == 0 && k.absent >= rankAbsent && p.many {
 		// Only samples: as good as an absent one.
@@ -135,7 +142,7 @@ func (p *protector) hooks(r *Repository, dir string, k ranks) {
 // hookScripts looks at the hooks in a folder and returns how many there are.
 func (p *protector) hookScripts(r *Repository, dir string) int {
 	n := 0
-	for name, kind := range list(dir) {
+	for name, kind := range p.list(dir) {
 		if kind == kindFolder || strings.HasSuffix(name, ".sample") {
 			continue
 		}

@@ -41,6 +41,7 @@ func (ws *Workspace) nested(path string) *Repository {
 		r.WorkTree = top
 	}
 	ws.readRepository(r)
+	ws.Notes = append(ws.Notes, r.config.Problems...)
 	if r.WorkTree == "" {
 		r.WorkTree = configuredTree(r, realPath)
 	}

@@ -34,6 +34,7 @@ func (ws *Workspace) Protected(rules Rules) []Protected {
 			p.hostValues = append(p.hostValues, e)
 		}
 	}
+	p.listAhead(all)
 	p.rootEntry()
 	for _, r := range all {
 		p.repository(r)
@@ -48,7 +49,7 @@ func (ws *Workspace) Protected(rules Rules) []Protected {
 	}
 	p.environmentFile()
 	p.also()
-	return p.list()
+	return p.result()
 }
 
 // protector gathers the claims of one workspace.
@@ -59,6 +60,37 @@ type protector struct {
 	many  bool
 	// hostValues are those of the host's git config that name programs or files.
 	hostValues []gitconfig.Entry
+	listings   map[string]listing
+}
+
+// listAhead lists the hooks and the work trees of submodules side by side.
+func (p *protector) listAhead(all []*Repository) {
+	var dirs []string
+	for _, r := range all {
+		if r.listing["hooks"] == kindFolder {
+			dirs = append(dirs, filepath.Join(r.GitDir, "hooks"))
+		}
+		if r.WorkTree != "" {
+			dirs = append(dirs, r.WorkTree)
+		}
+	}
+	lists := make([]listing, len(dirs))
+	together(len(dirs), func(i int) { lists[i] = list(dirs[i]) })
+	p.listings = map[string]listing{}
+	for i, dir := range dirs {
+		p.listings[dir] = lists[i]
+		if lists[i] != nil {
+			p.kinds[dir] = kindFolder // only a real folder is listed
+		}
+	}
+}
+
+// list is what a folder holds, remembered from listAhead.
+func (p *protector) list(dir string) listing {
+	if l, ok := p.listings[dir]; ok {
+		return l
+	}
+	return list(dir)
 }
 
 // takeOver spares looks at what the search for submodules has listed.

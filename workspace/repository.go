@@ -10,6 +10,7 @@ import (
 func (ws *Workspace) open(f *found) *Repository {
 	r := &Repository{DotGit: f.dotGit, DotGitKind: f.kind, GitDir: f.gitDir}
 	ws.readRepository(r)
+	ws.Notes = append(ws.Notes, r.config.Problems...)
 	r.Branch = readBranch(r)
 	r.ConfigFiles = append(paths(ws.host), r.ConfigFiles...)
 	switch {
@@ -73,7 +74,6 @@ func (ws *Workspace) readConfig(r *Repository) {
 		r.config = gitconfig.Join(r.config, gitconfig.Load(filepath.Join(r.GitDir, "config.worktree"), opts))
 	}
 	r.ConfigFiles = paths(r.config)
-	ws.Notes = append(ws.Notes, r.config.Problems...)
 }
 
 func paths(c *gitconfig.Config) []string {

@@ -55,8 +55,8 @@ func (r Rules) excepts(e Entry, name string) bool {
 
 // names protects what is at the top of a work tree by its name; absent says how a missing one is held.
 func (p *protector) names(top string, rank int, absent Hold) {
-	present, table := list(top), p.table(top)
-	for _, name := range present.names() {
+	present, table := p.list(top), p.table(top)
+	for name := range present {
 		for _, e := range table.starting[name] {
 			p.name(top, e, rank, absent)
 		}

@@ -33,9 +33,7 @@ func (ws *Workspace) listSubmodules(r *Repository) {
 	if r.WorkTree != "" && inside(r.WorkTree, ws.Root) {
 		s.named(r.WorkTree, 0)
 	}
-	for _, m := range r.Submodules {
-		ws.findDotGit(m)
-	}
+	s.finish()
 	if s.left <= 0 {
 		ws.note("%s has more than %d submodules: not all are known", r.GitDir, maxModules)
 	}
@@ -46,12 +44,13 @@ func (s *moduleSearch) below(dir string, in listing, prefix string, depth int) {
 	if depth > maxModuleDepth {
 		return
 	}
-	for _, name := range in.folders() {
-		if s.left--; s.left <= 0 {
-			return
-		}
-		path := filepath.Join(dir, name)
-		held := list(path)
+	names := in.folders()
+	names = names[:min(len(names), max(s.left, 0))]
+	s.left -= len(names)
+	lists := make([]listing, len(names))
+	together(len(names), func(i int) { lists[i] = list(filepath.Join(dir, names[i])) })
+	for i, name := range names {
+		path, held := filepath.Join(dir, name), lists[i]
 		if !held.likeGitDir() {
 			s.below(path, held, prefix+name+"/", depth+1)
 			continue
@@ -115,11 +114,20 @@ func (s *moduleSearch) add(r *Repository) {
 		return
 	}
 	s.seen[r.GitDir] = r
-	s.ws.readRepository(r)
-	if r.WorkTree == "" {
-		r.WorkTree = configuredTree(r, s.real.path)
-	}
 	s.repo.Submodules = append(s.repo.Submodules, r)
+}
+
+// finish reads the repositories that were found.
+func (s *moduleSearch) finish() {
+	all := s.repo.Submodules
+	together(len(all), func(i int) { s.ws.readRepository(all[i]) })
+	for _, r := range all {
+		s.ws.Notes = append(s.ws.Notes, r.config.Problems...)
+		if r.WorkTree == "" {
+			r.WorkTree = configuredTree(r, s.real.path)
+		}
+		s.ws.findDotGit(r)
+	}
 }
 
 // findDotGit looks for the ".git" in the work tree of a repository, where that lies in the workspace.
