@@ -5,6 +5,7 @@ package guard
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"code.sidecar.dev/sidecar/protocol"
 
@@ -27,7 +28,7 @@ func (t *tree) disarm(r *runState, c *charge) bool {
 	}
 	text, restore := c.replacement(r)
 	if restore {
-		t.putBack(c.path(), text)
+		t.putBack(c.path(), text, 0o644)
 	}
 	return true
 }
@@ -35,7 +36,11 @@ func (t *tree) disarm(r *runState, c *charge) bool {
 // replacement is what a disarmed config's place takes.
 func (c *charge) replacement(r *runState) (text string, restore bool) {
 	if snap := r.snaps[c.site.path]; snap != nil && snap.items[c.name].file() {
-		return snap.texts[c.name], true
+		if c.text == "" {
+			return snap.texts[c.name], true
+		}
+		text, _ = withoutHarm(snap.texts[c.name], c.text)
+		return text, true
 	}
 	if !c.parsed {
 		return "", false
@@ -62,8 +67,14 @@ func (t *tree) disarmHooks(r *runState, c *charge, snap *snapshot) bool {
 	return any
 }
 
+// mostDisarms bounds what is moved aside for one run, far beyond where its caller has killed it.
+const mostDisarms = 20 * StormLimit
+
 // moveAside renames path within its folder and reports it.
 func (t *tree) moveAside(r *runState, path, reason string) bool {
+	if r.disarms > mostDisarms {
+		return false
+	}
 	to, err := t.rename(r, path)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
 		return false // gone meanwhile, or what leads there is
@@ -92,6 +103,9 @@ func (t *tree) rename(r *runState, path string) (string, error) {
 	return join(up, to), err
 }
 
+// isAside tells a name that something was given when it was moved aside.
+func isAside(name string) bool { return strings.Contains(name, ".disarmed-") }
+
 // clipName leaves room for the suffix in what a file system takes for a name.
 func clipName(name string) string { return name[:min(len(name), 120)] }
 
@@ -104,17 +118,18 @@ func renameIfFree(dir int, from, to string) error {
 }
 
 // putBack writes a small file where nothing is; what has appeared there meanwhile is looked at by itself.
-func (t *tree) putBack(path, text string) {
+func (t *tree) putBack(path, text string, mode uint32) {
 	dir, name, err := t.folderOf(path)
 	if err != nil {
 		return
 	}
 	defer unix.Close(dir)
-	fd, err := unix.Openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o644)
+	fd, err := unix.Openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)
 	if err != nil {
 		return
 	}
 	defer unix.Close(fd)
+	t.own[path] = lookAt(dir, name).ino
 	for b := []byte(text); len(b) > 0; {
 		n, err := unix.Write(fd, b)
 		if err != nil && !errors.Is(err, unix.EINTR) {

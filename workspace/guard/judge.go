@@ -18,7 +18,8 @@ type charge struct {
 	// doubtful may be a state that passes: it counts at the end of a run only.
 	doubtful bool
 	st       stamp
-	// parsed says that settings and bad are a config's.
+	// text is a config's; parsed says that settings and bad are a config's.
+	text          string
 	parsed        bool
 	settings, bad []setting
 	// fresh is the newest ctime of what makes the site a repository.
@@ -100,7 +101,7 @@ func (t *tree) judgeConfig(fd int, dir, name string) *charge {
 		c.reason = "a git config that is no plain file"
 		return c
 	}
-	c.st = read
+	c.st, c.text = read, string(text)
 	if c.settings, c.parsed = parseConfig(text); !c.parsed {
 		c.reason = "a git config that is not written the way git writes it, so that what it makes git do is not known"
 		return c
@@ -201,7 +202,7 @@ func armedHooks(gitDir int) map[string]stamp {
 	out := map[string]stamp{}
 	_ = readFolder(fd, make([]byte, 4096), func(name []byte, _ uint8) bool {
 		n := string(name)
-		if !strings.HasSuffix(n, ".sample") && !strings.Contains(n, ".disarmed-") {
+		if !strings.HasSuffix(n, ".sample") && !isAside(n) {
 			out[n] = lookAt(fd, n)
 		}
 		return len(out) < 1000

@@ -29,7 +29,7 @@ func (t *tree) noteObeyed(it *item, how origin) {
 
 func (t *tree) obeyedAppeared(it *item) {
 	st := t.stampAt(it.path)
-	if !st.exists || !it.matches(st) {
+	if !st.exists || !it.matches(st) || st.ino == t.own[it.path] {
 		return
 	}
 	if t.inNewRepository(it.path) {
@@ -127,7 +127,7 @@ func (t *tree) auditObeyed(r *runState) {
 func (t *tree) auditMaybe(r *runState, path string, it *item) {
 	st := t.stampAt(path)
 	switch {
-	case !st.exists || !it.matches(st):
+	case !st.exists || !it.matches(st) || st.ino == t.own[path]:
 	case t.inNewRepository(path):
 		if st.ctime >= r.start {
 			r.noticed[path] = it
@@ -162,7 +162,7 @@ func (t *tree) auditEntries(r *runState, path string, it *item) {
 	defer unix.Close(fd)
 	var changed []string
 	_ = readFolder(fd, make([]byte, 8192), func(name []byte, _ uint8) bool {
-		if st := lookAt(fd, string(name)); !st.folder() && st.ctime >= r.start {
+		if st := lookAt(fd, string(name)); !isAside(string(name)) && !st.folder() && st.ctime >= r.start {
 			changed = append(changed, string(name))
 		}
 		return len(changed) < 1000

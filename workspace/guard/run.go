@@ -38,13 +38,15 @@ type runState struct {
 	disarms int
 	// armed are the sites of which something was disarmed: what came with them is not taken for a clone's.
 	armed map[string]bool
+	// links are symbolic links in git directories; true: made since.
+	links map[string]bool
 }
 
 func newRun(t *tree, o BeginOptions) *runState {
 	r := &runState{t: t, id: cleanID(o.RunID), start: o.Start.UnixNano(), storm: o.Storm, replaced: o.Replaced, held: map[string]bool{},
 		before: map[string]bool{}, snaps: map[string]*snapshot{}, sites: map[string]bool{}, maybe: map[string]*item{},
 		noticed: map[string]*item{}, watched: map[string]*watchedState{}, names: map[string]int{},
-		locks: map[string]bool{}, failed: map[string]bool{}, armed: map[string]bool{}}
+		locks: map[string]bool{}, failed: map[string]bool{}, armed: map[string]bool{}, links: map[string]bool{}}
 	// The caller's clock may be finer than the one files are stamped with.
 	r.start -= int64(clockTick)
 	if o.Start.IsZero() {

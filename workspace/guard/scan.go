@@ -4,6 +4,7 @@ package guard
 
 import (
 	"errors"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,8 +30,13 @@ func (m marks) isGitDir() bool {
 var vendors = map[string]bool{"node_modules": true, "bower_components": true, "site-packages": true,
 	"dist-packages": true, "vendor": true}
 
-// gitData are a git dir's folders of mere data, which may be many.
-var gitData = map[string]bool{"refs": true, "logs": true, "lfs": true, "rr-cache": true, "reftable": true}
+// gitData are a git dir's folders of mere data that may be very many; their names are git's own doing.
+var gitData = map[string]bool{"lfs": true, "rr-cache": true}
+
+// isFanOut tells a folder of loose objects, "objects/ab".
+func isFanOut(name string) bool {
+	return len(name) == 2 && strings.Trim(name, "0123456789abcdef") == ""
+}
 
 // sight is what one folder holds that matters.
 type sight struct {
@@ -38,7 +44,11 @@ type sight struct {
 	// other are entries that are no folders and matter by their name.
 	other   []string
 	sockets []string
-	marks   marks
+	// links are symbolic links, in a git directory only.
+	links []string
+	marks marks
+	// cut says that there was more than is kept.
+	cut bool
 }
 
 // look reads a folder. Only names that matter are kept: a folder may have a million entries.
@@ -50,6 +60,8 @@ func (t *tree) look(fd int, buf []byte, k kind) (s sight, err error) {
 			s.folders = append(s.folders, string(name))
 		case typ == unix.DT_SOCK:
 			s.sockets = append(s.sockets, string(name))
+		case typ == unix.DT_LNK && k&(gitDir|admin|inGit) != 0:
+			s.links = append(s.links, string(name))
 		case string(name) == ".git":
 			s.other = append(s.other, ".git")
 		case k&inherited == 0:
@@ -57,7 +69,8 @@ func (t *tree) look(fd int, buf []byte, k kind) (s sight, err error) {
 				s.other = append(s.other, string(name))
 			}
 		}
-		return len(s.folders) < t.opts.MaxFolders && len(s.other) < mostKept
+		s.cut = len(s.folders) >= mostFolders || len(s.other) >= mostKept || len(s.sockets) >= mostKept
+		return !s.cut
 	})
 	return s, err
 }
@@ -124,10 +137,16 @@ func (t *tree) note(n *node, s sight, how origin, fd int) []*node {
 	if s.marks.isGitDir() && n.kind&(gitDir|admin) == 0 {
 		t.becomesGitDir(n, how, fd)
 	}
+	if s.cut {
+		t.short = gaveUp
+	}
 	for _, name := range s.sockets {
 		if len(t.sockets) < mostKept {
 			t.sockets[join(n.path(), name)] = true
 		}
+	}
+	for _, name := range s.links {
+		t.linkInGit(n, name, how)
 	}
 	for _, name := range s.other {
 		t.notice(n, name, false, how)
@@ -152,8 +171,10 @@ func (t *tree) becomesGitDir(n *node, how origin, fd int) {
 	t.noteSite(n.path(), folderSite, how)
 }
 
-// mostTimes is how many times MaxFolders a walk reads, unwatched, before it gives up on a hostile tree.
-const mostTimes = 4
+// mostFolders is how many folders one walk reads, watched or not, before it gives up on a hostile tree.
+const mostFolders = 2_000_000
+
+const gaveUp = "the workspace has more folders than can be looked at: what a run left in some of them is not known; look for what it made, and remove it"
 
 // sub makes the node of a subfolder and notices what it is; nil when there is nothing to see in it.
 func (t *tree) sub(n *node, name string, how origin) *node {
@@ -171,7 +192,8 @@ func (t *tree) sub(n *node, name string, how origin) *node {
 	if t.queued++; t.queued > t.opts.MaxFolders {
 		t.short = "the workspace has more folders than the guard watches, so that its whole tree is read after each run"
 	}
-	if t.queued > mostTimes*t.opts.MaxFolders {
+	if t.queued > mostFolders {
+		t.short = gaveUp
 		return nil
 	}
 	return sub
@@ -186,7 +208,7 @@ func subKind(n *node, name string) (k kind, skip bool) {
 	case n.kind&admins != 0:
 		return k | admin, false
 	case n.kind&objects != 0:
-		return k, len(name) == 2 && k&inGit != 0
+		return k, isFanOut(name) && k&inGit != 0
 	case n.kind&vcs != 0:
 		return k | vcs, name != "repo" && name != "prefs" && name != "branch"
 	case isVCS(name) && k&inGit == 0:

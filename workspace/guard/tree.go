@@ -124,7 +124,9 @@ type tree struct {
 	// runs are the active ones.
 	runs map[*runState]bool
 	// dirty are the sites to judge after the events at hand.
-	dirty  map[*site]bool
+	dirty map[*site]bool
+	// own are the inodes of what the guard itself put back.
+	own    map[string]uint64
 	closed bool
 	// busy counts the goroutines that read the tree.
 	busy sync.WaitGroup
@@ -146,7 +148,7 @@ func newTree(root string, o Options) (*tree, error) {
 	}
 	t := &tree{opts: o, root: b, bases: []*base{b}, byWD: map[int32]*node{}, sites: map[string]*site{},
 		obeyed: map[string]*item{}, sockets: map[string]bool{}, walked: make(chan struct{}),
-		runs: map[*runState]bool{}, dirty: map[*site]bool{}, gitDirs: map[string]bool{}}
+		runs: map[*runState]bool{}, dirty: map[*site]bool{}, gitDirs: map[string]bool{}, own: map[string]uint64{}}
 	t.tops = []*node{{base: b}}
 	for _, dir := range o.GitDirs {
 		t.addGitDir(dir)

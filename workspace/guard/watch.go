@@ -206,6 +206,7 @@ func (w *Watch) audit(complete bool) []protocol.Finding {
 			break
 		}
 	}
+	t.auditLinks(r)
 	t.auditWatched(r)
 	t.auditObeyed(r)
 	t.mu.Unlock()
@@ -216,6 +217,7 @@ func (w *Watch) audit(complete bool) []protocol.Finding {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.clearLocks(r, left)
+	t.auditLinks(r)
 	t.auditSites(r)
 	if complete {
 		delete(t.runs, r)

@@ -3,8 +3,6 @@
 package guard
 
 import (
-	"strings"
-
 	"code.sidecar.dev/sidecar/protocol"
 
 	"golang.org/x/sys/unix"
@@ -156,7 +154,7 @@ func (t *tree) checkEntries(r *runState, ws *watchedState) {
 	}
 	defer unix.Close(dir)
 	for _, n := range entriesOf(dir, name, 2*mostEntries) {
-		if strings.Contains(n, ".disarmed-") {
+		if isAside(n) {
 			continue
 		}
 		sub := ws.entries[n]
@@ -172,7 +170,7 @@ func (t *tree) checkEntries(r *runState, ws *watchedState) {
 // restore puts back a link or a small file that was moved aside for.
 func (t *tree) restore(ws *watchedState) {
 	if ws.at.file() && ws.text != nil {
-		t.putBack(ws.Path, string(ws.text))
+		t.putBack(ws.Path, string(ws.text), ws.at.mode&0o777)
 	}
 	t.restoreLink(ws)
 }
@@ -184,6 +182,7 @@ func (t *tree) restoreLink(ws *watchedState) {
 	}
 	defer unix.Close(dir)
 	if unix.Symlinkat(ws.link, dir, name) == nil {
+		t.own[ws.Path] = lookAt(dir, name).ino
 		t.report(protocol.Finding{Path: ws.Path, Reason: ws.Reason + "; the symbolic link that was there is back", Action: protocol.Noticed})
 	}
 }
