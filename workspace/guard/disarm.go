@@ -67,12 +67,13 @@ func (t *tree) disarmHooks(r *runState, c *charge, snap *snapshot) bool {
 	return any
 }
 
-// mostDisarms bounds what is moved aside for one run, far beyond where its caller has killed it.
+// mostDisarms bounds what is moved aside while a run lasts, far beyond where its caller has killed it. Its end
+// has no bound but what is there.
 const mostDisarms = 20 * StormLimit
 
 // moveAside renames path within its folder and reports it.
 func (t *tree) moveAside(r *runState, path, reason string) bool {
-	if r.disarms > mostDisarms {
+	if r.disarms > mostDisarms && !r.ending {
 		return false
 	}
 	to, err := t.rename(r, path)

@@ -104,7 +104,7 @@ func (p *place) brief(list []protocol.Finding) []string {
 		out = append(out, fmt.Sprintf("%s %s", f.Action, rel))
 	}
 	slices.Sort(out)
-	return out
+	return slices.Compact(out) // while the run lasts a thing may be moved aside several times
 }
 
 func (p *place) want(list []protocol.Finding, want ...string) {

@@ -24,7 +24,18 @@ func (t *tree) noteObeyed(it *item, how origin) {
 		}
 		return
 	}
+	t.lookAgain(it)
 	t.obeyedAppeared(it)
+}
+
+// lookAgain has the end of each run look at something once more: who swaps folders fast enough gets it past
+// the first look.
+func (t *tree) lookAgain(it *item) {
+	for r := range t.runs {
+		if len(r.noticed) < mostKept {
+			r.noticed[it.path] = it
+		}
+	}
 }
 
 func (t *tree) obeyedAppeared(it *item) {
@@ -32,13 +43,9 @@ func (t *tree) obeyedAppeared(it *item) {
 	if !st.exists || !it.matches(st) || st.ino == t.own[it.path] {
 		return
 	}
-	if t.inNewRepository(it.path) {
-		for r := range t.runs {
-			r.noticed[it.path] = it
-		}
-		return
+	if !t.inNewRepository(it.path) {
+		t.moveObeyed(it.path, it.reason)
 	}
-	t.moveObeyed(it.path, it.reason)
 }
 
 // matches says that a folder is where a folder is obeyed, and a file where a file is. A link may be either.
@@ -102,7 +109,9 @@ func (t *tree) obeyedChanged(path string) {
 			return // its own snapshot tells better, at the end
 		}
 	}
-	t.moveObeyed(path, "it was written into a folder that host programs obey")
+	const reason = "it was written into a folder that host programs obey"
+	t.lookAgain(&item{path: path, reason: reason, folder: t.stampAt(path).folder()})
+	t.moveObeyed(path, reason)
 }
 
 // auditObeyed judges what a walk found while runs were active, and tells what came with new repositories.

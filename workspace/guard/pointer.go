@@ -62,6 +62,9 @@ func (t *tree) judgePointer(path string) *charge {
 		return nil
 	}
 	dir, name := split(path)
+	if st.ino == t.own[path] {
+		return nil // put back by the guard
+	}
 	c := &charge{dir: dir, name: name, st: st, fresh: st.ctime}
 	real, err := filepath.EvalSymlinks(target)
 	if err != nil {

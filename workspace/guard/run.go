@@ -36,6 +36,8 @@ type runState struct {
 	// failed are paths that could not be disarmed, so that it is said once.
 	failed  map[string]bool
 	disarms int
+	// ending says that its audit has begun.
+	ending bool
 	// armed are the sites of which something was disarmed: what came with them is not taken for a clone's.
 	armed map[string]bool
 	// links are symbolic links in git directories; true: made since.

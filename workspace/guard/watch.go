@@ -199,6 +199,7 @@ const passes = 3
 func (w *Watch) audit(complete bool) []protocol.Finding {
 	t, r := w.run.t, w.run
 	t.mu.Lock()
+	r.ending = true
 	left := t.leftLocks(r)
 	// repositories first: what is moved aside afterwards, whole, then holds no armed one
 	for range passes {
