@@ -21,7 +21,7 @@ func (e *Engine) guardOf(ws *workspace.Workspace) (*guard.Guard, error) {
 	rules := e.rules()
 	g, err := guard.Open(ws.Root, guard.Options{GitDirs: gitDirs(ws), Obeyed: func(base string) (string, bool, bool) {
 		entry, ok := rules.Match(base)
-		return entry.Reason, entry.Folder, ok
+		return entry.Reason, entry.Folder, ok && entry.Anywhere // what counts at the root alone is watched there by its path
 	}})
 	if err != nil {
 		return nil, &protocol.Error{Kind: protocol.Internal, Message: "watching the workspace: " + err.Error(), Err: err}
@@ -68,6 +68,8 @@ func (p *prepared) watch(stop func(), late *sandbox.Late) *guard.Watch {
 		switch h.Hold {
 		case workspace.Watch:
 			o.Watched = append(o.Watched, guard.Watched{Path: h.Path, Reason: h.Reason, Folder: h.Folder})
+		case workspace.Writable:
+			o.Open = append(o.Open, h.Path)
 		case workspace.ReadOnly, workspace.Placeholder:
 			p.heldOrLinked(&o, h)
 		}

@@ -15,9 +15,11 @@ import (
 type capture struct {
 	mu    sync.Mutex
 	limit int // bytes kept in memory
-	head  []byte
-	tail  []byte
-	total int64
+	// spillAt is how many bytes make the file.
+	spillAt int
+	head    []byte
+	tail    []byte
+	total   int64
 	// open makes the file for the whole; nil keeps none.
 	open func() (*os.File, error)
 	file *os.File
@@ -28,7 +30,7 @@ type capture struct {
 func (c *capture) Write(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.file == nil && c.err == nil && c.open != nil && c.total+int64(len(b)) > int64(c.limit) {
+	if c.file == nil && c.err == nil && c.open != nil && c.total+int64(len(b)) > int64(min(c.limit, c.spillAt)) {
 		c.spill()
 	}
 	if c.file != nil {
@@ -71,13 +73,19 @@ func (c *capture) keep(b []byte) {
 func (c *capture) output() protocol.Output {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := protocol.Output{Bytes: c.total}
-	if c.total <= int64(len(c.head)+len(c.tail)) {
+	out := protocol.Output{Bytes: c.total, Truncated: c.total > int64(len(c.head)+len(c.tail))}
+	where := c.keepFile(&out)
+	if !out.Truncated {
 		out.Text = valid(string(c.head) + string(c.tail))
 		return out
 	}
-	out.Truncated = true
-	where := ""
+	left := c.total - int64(len(c.head)+len(c.tail))
+	out.Text = valid(trimEnd(c.head)) + fmt.Sprintf("\n… %d bytes left out%s …\n", left, where) + valid(trimStart(c.tail))
+	return out
+}
+
+// keepFile closes the file and names it, in the result and in words.
+func (c *capture) keepFile(out *protocol.Output) (where string) {
 	if c.file != nil {
 		out.File = c.file.Name()
 		where = ", the whole is in " + out.File
@@ -88,9 +96,7 @@ func (c *capture) output() protocol.Output {
 	if c.err != nil {
 		where = fmt.Sprintf(", and the whole could not be stored: %v", c.err)
 	}
-	left := c.total - int64(len(c.head)+len(c.tail))
-	out.Text = valid(trimEnd(c.head)) + fmt.Sprintf("\n… %d bytes left out%s …\n", left, where) + valid(trimStart(c.tail))
-	return out
+	return where
 }
 
 // valid replaces what is no UTF-8.

@@ -85,7 +85,7 @@ func (e *Engine) survey(ctx context.Context, dir string, p protocol.RunParams) (
 	prep.complete = known.Complete
 	ws.AddNested(known.Repositories)
 	j.sockets = known.Sockets
-	j.git = gitSettings{global: workspace.HarmlessGlobal(ws, e.getenv), keys: workspace.SubmoduleSettings(ws)}
+	j.git = gitSettings{global: workspace.HarmlessGlobal(ws, e.getenv), keys: workspace.RunSettings(ws)}
 	prep.held = protect(ws, e.rules(), known)
 	if e.mode() == sandbox.ByArgv {
 		prep.held = withoutLinks(prep.held)
@@ -124,7 +124,7 @@ func protect(ws *workspace.Workspace, rules workspace.Rules, known guard.Known) 
 	deep := 0
 	for _, path := range known.Obeyed {
 		entry, ok := rules.Match(filepath.Base(path))
-		if !ok || have[path] || deep >= maxDeep {
+		if !ok || !entry.Anywhere || have[path] || deep >= maxDeep {
 			continue
 		}
 		info, err := os.Lstat(path)

@@ -24,6 +24,10 @@ type Sink func(protocol.Stream, []byte)
 // keptOutput is how much of each stream a result holds; the whole of a longer one is in a file.
 const keptOutput = 1 << 20
 
+// filedOutput is from how many bytes on a stream is also kept in a file: what a client with a small budget
+// may have to cut.
+const filedOutput = 4000
+
 // Run runs code or a command in the workspace around dir, and returns when every process of the run is gone
 // and the audit is done. source says where dir came from, for the result. sink may be nil.
 func (e *Engine) Run(ctx context.Context, dir, source string, p protocol.RunParams, sink Sink) (protocol.RunResult, error) {
@@ -114,7 +118,7 @@ func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
 func (p *prepared) captures(e *Engine) captures {
 	stream := func(name protocol.Stream) *capture {
-		return &capture{limit: keptOutput, open: func() (*os.File, error) {
+		return &capture{limit: keptOutput, spillAt: filedOutput, open: func() (*os.File, error) {
 			dir, err := e.outputDir()
 			if err != nil {
 				return nil, err

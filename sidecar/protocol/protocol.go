@@ -46,7 +46,7 @@ type Output struct {
 	Bytes int64 `json:"bytes"`
 	// Truncated says that Text is not the whole.
 	Truncated bool `json:"truncated,omitempty"`
-	// File holds the whole, raw, when Truncated; it stays until it is pruned. Absolute.
+	// File holds the whole, raw, when there is more than a few kilobytes of it; it stays until it is pruned. Absolute.
 	File string `json:"file,omitempty"`
 }
 

@@ -75,6 +75,8 @@ type BeginOptions struct {
 	// Held are the paths that the sandbox mounts read-only, so that whatever changes in or below them is the
 	// host's own doing: the guard leaves them alone. Without it an editor's own settings would be moved aside.
 	Held []string
+	// Open are folders below Held ones that the run can write to all the same.
+	Open []string
 	// Replaced, when set, is told of a Held path that a program outside the sandbox replaced: with what it
 	// covered, the kernel drops the mount in the sandbox. It must not wait.
 	Replaced func(path string)

@@ -18,6 +18,7 @@ type runState struct {
 	start int64
 	storm func()
 	held  map[string]bool
+	open  map[string]bool
 	// replaced is told of held paths that lost their mount.
 	replaced func(path string)
 	// before are the sites that were there when the run began; snaps are the state of those that no mount
@@ -45,7 +46,7 @@ type runState struct {
 }
 
 func newRun(t *tree, o BeginOptions) *runState {
-	r := &runState{t: t, id: cleanID(o.RunID), start: o.Start.UnixNano(), storm: o.Storm, replaced: o.Replaced, held: map[string]bool{},
+	r := &runState{t: t, id: cleanID(o.RunID), start: o.Start.UnixNano(), storm: o.Storm, replaced: o.Replaced, held: map[string]bool{}, open: map[string]bool{},
 		before: map[string]bool{}, snaps: map[string]*snapshot{}, sites: map[string]bool{}, maybe: map[string]*item{},
 		noticed: map[string]*item{}, watched: map[string]*watchedState{}, names: map[string]int{},
 		locks: map[string]bool{}, failed: map[string]bool{}, armed: map[string]bool{}, links: map[string]bool{}}
@@ -56,6 +57,9 @@ func newRun(t *tree, o BeginOptions) *runState {
 	}
 	for _, path := range o.Held {
 		r.held[path] = true
+	}
+	for _, path := range o.Open {
+		r.open[path] = true
 	}
 	return r
 }
@@ -80,8 +84,11 @@ func cleanID(id string) string {
 // holds says that a mount keeps the run from changing path.
 func (r *runState) holds(path string) bool {
 	for path != "/" && path != "" {
-		if r.held[path] {
+		switch {
+		case r.held[path]:
 			return true
+		case r.open[path]:
+			return false
 		}
 		path, _ = split(path)
 	}
