@@ -334,3 +334,15 @@ func TestAllowList(t *testing.T) {
 		}
 	}
 }
+
+func TestWorktreesOwnFolder(t *testing.T) {
+	both(t, func(t *testing.T, p *place, o Options) {
+		p.sh("git init -q ../main; cd ../main; git commit -q --allow-empty -m 1; rmdir $ROOT; git worktree add -q $ROOT; git config extensions.worktreeConfig true")
+		common := filepath.Dir(p.root) + "/main/.git"
+		admin := common + "/worktrees/ws"
+		w := p.guard(o, BeginOptions{GitDirs: []string{admin, common}, Held: []string{common + "/worktrees", common + "/config", admin + "/commondir", p.root + "/.git"}, Open: []string{admin}})
+		p.sh(armIt + "../main/.git/worktrees/ws/config.worktree; " + armIt + "../main/.git/config.worktree; touch ../main/.git/worktrees/ws/index.lock")
+		p.want(p.end(w), "disarmed ../main/.git/config.worktree", "disarmed ../main/.git/worktrees/ws/config.worktree", "disarmed ../main/.git/worktrees/ws/index.lock")
+		p.canary(".")
+	})
+}

@@ -256,6 +256,12 @@ func (t *tree) isThere(path string) bool { return t.stampAt(path).exists }
 
 // stampAt reads the stamp of an absolute path.
 func (t *tree) stampAt(path string) stamp {
+	for _, b := range t.bases {
+		var st unix.Stat_t
+		if b.path == path && unix.Fstat(b.fd, &st) == nil {
+			return stampOf(&st) // what it lies in is none of ours
+		}
+	}
 	dir, name, err := t.folderOf(path)
 	if err != nil {
 		return stamp{}
