@@ -182,7 +182,10 @@ func (t *tree) sub(n *node, name string, how origin) *node {
 	if skip {
 		return nil
 	}
-	sub := &node{base: n.base, parent: n, name: name, kind: k, depth: n.depth + 1}
+	sub := &node{base: n.base, parent: n, name: name, kind: k, depth: n.depth + 1, length: n.length + int32(len(name)) + 1}
+	if int(sub.length)+len(n.base.path) >= unix.PathMax {
+		return nil // no program can name what lies below: getcwd(3) and open(2) fail there
+	}
 	t.notice(n, name, true, how)
 	if k&(inherited|vcs) == 0 {
 		if _, folder, ok := t.isObeyed(name); ok && folder {

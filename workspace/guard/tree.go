@@ -44,6 +44,8 @@ type node struct {
 	name   string
 	kind   kind
 	depth  int32
+	// length is that of the path below the base.
+	length int32
 }
 
 // rel is the path below the base.

@@ -10,14 +10,19 @@ import (
 // walkers is how many goroutines walk: the work is the kernel's, and a run wants the other cores.
 const walkers = 2
 
+// deepFrom is from how many folders down a folder is deep.
+const deepFrom = 128
+
 // scanBuffer is what one getdents call may fill.
 const scanBuffer = 32 << 10
 
-// queue holds the folders still to be scanned, the newest first, so that it stays short.
+// queue holds the folders still to be scanned, the newest first, so that it stays short; but very deep ones
+// last, since each costs as much as it is deep, and a run could hide a repository behind them.
 type queue struct {
 	mu      sync.Mutex
 	more    *sync.Cond
 	nodes   []*node
+	deep    []*node
 	working int
 	stopped bool
 }
@@ -32,8 +37,11 @@ func newQueue(start []*node) *queue {
 func (q *queue) next() *node {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.nodes) == 0 && q.working > 0 && !q.stopped {
+	for len(q.nodes)+len(q.deep) == 0 && q.working > 0 && !q.stopped {
 		q.more.Wait()
+	}
+	if len(q.nodes) == 0 {
+		q.nodes, q.deep = q.deep, nil
 	}
 	if len(q.nodes) == 0 || q.stopped {
 		return nil
@@ -47,7 +55,13 @@ func (q *queue) next() *node {
 
 func (q *queue) done(found []*node) {
 	q.mu.Lock()
-	q.nodes = append(q.nodes, found...)
+	for _, n := range found {
+		if n.depth > deepFrom {
+			q.deep = append(q.deep, n)
+		} else {
+			q.nodes = append(q.nodes, n)
+		}
+	}
 	q.working--
 	q.mu.Unlock()
 	q.more.Broadcast()
