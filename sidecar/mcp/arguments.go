@@ -164,14 +164,14 @@ func (a *runArguments) check() error {
 // checkFiles denies what lies outside the workspace; what is in it needs no asking.
 func (a *runArguments) checkFiles(root string) error {
 	for _, list := range []struct {
-		argument, setting string
-		paths             []string
-	}{{"files", "ro_files or ro_dirs", a.files}, {"writable_files", "rw_files or rw_dirs", a.writableFiles}} {
+		argument string
+		paths    []string
+	}{{"files", a.files}, {"writable_files", a.writableFiles}} {
 		for _, path := range list.paths {
 			if !inside(root, path) {
 				return &protocol.Error{Kind: protocol.Denied,
-					Message: fmt.Sprintf("%s: %.200q lies outside the workspace %s, and no setting %s of the user's config allows it", list.argument, path, root, list.setting),
-					Hint:    "Use a copy in the workspace, or pass the content as stdin. Only the user can open other folders to runs."}
+					Message: fmt.Sprintf("%s: %.200q lies outside the workspace %s, and this version has no setting that opens other folders to runs", list.argument, path, root),
+					Hint:    "Use a copy in the workspace, or pass the content as stdin."}
 			}
 		}
 	}
