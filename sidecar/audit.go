@@ -94,7 +94,7 @@ func (p *prepared) heldOrLinked(o *guard.BeginOptions, h workspace.Protected) {
 
 // audit ends the watch. In a very large tree its rest goes on after the answer, and what it finds is told
 // with the next result.
-func (e *Engine) audit(w *guard.Watch, p *prepared) (findings []protocol.Finding, pending bool) {
+func (e *Engine) audit(w *guard.Watch, p *prepared) (found []protocol.Finding, pending bool) {
 	ctx, stop := context.WithTimeout(context.Background(), patienceAfter)
 	defer stop()
 	report := w.End(ctx)
@@ -104,9 +104,18 @@ func (e *Engine) audit(w *guard.Watch, p *prepared) (findings []protocol.Finding
 	if report.Rest != nil {
 		go func() {
 			for more := range report.Rest {
-				e.pending.add(more)
+				e.pending.add(findings(more))
 			}
 		}()
 	}
-	return append(e.pending.take(), report.Findings...), report.Rest != nil
+	return append(e.pending.take(), findings(report.Findings)...), report.Rest != nil
+}
+
+// findings are the guard's, as clients see them.
+func findings(list []guard.Finding) []protocol.Finding {
+	var out []protocol.Finding
+	for _, f := range list {
+		out = append(out, protocol.Finding{Path: f.Path, Reason: f.Reason, Action: protocol.Action(f.Action), MovedTo: f.MovedTo, Error: f.Error})
+	}
+	return out
 }

@@ -50,6 +50,19 @@ func printJSON(t terminal, v any) error {
 	return err
 }
 
+// open makes the engine for the project around here.
+func (f *flags) open(t terminal) (e *sidecar.Engine, root string, err error) {
+	dir, _, err := f.folder()
+	if err != nil {
+		return nil, "", err
+	}
+	if root, err = sidecar.Root(dir); err != nil {
+		return nil, "", err
+	}
+	e, err = f.engine(root, t)
+	return e, root, err
+}
+
 func envsCommand(f *flags, t terminal) *cobra.Command {
 	asJSON := false
 	c := &cobra.Command{
@@ -57,18 +70,11 @@ func envsCommand(f *flags, t terminal) *cobra.Command {
 		Short: "List what code can run with here, and how to get what is missing",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			dir, _, err := f.folder()
+			e, root, err := f.open(t)
 			if err != nil {
 				return err
 			}
-			root, err := sidecar.Root(dir)
-			if err != nil {
-				return err
-			}
-			e, err := f.engine(root, t)
-			if err != nil {
-				return err
-			}
+			defer e.Close()
 			environment, err := e.Environment(root)
 			if err != nil {
 				return err
@@ -133,20 +139,12 @@ func workspaceCommand(f *flags, t terminal) *cobra.Command {
 		Short: "Show the project around here, and what a run may not change in it, with reasons",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			dir, _, err := f.folder()
-			if err != nil {
-				return err
-			}
-			root, err := sidecar.Root(dir)
-			if err != nil {
-				return err
-			}
-			e, err := f.engine(root, t)
+			e, root, err := f.open(t)
 			if err != nil {
 				return err
 			}
 			defer e.Close()
-			view, err := e.View(c.Context(), dir)
+			view, err := e.View(c.Context(), root)
 			if err != nil {
 				return err
 			}

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"code.sidecar.dev/sidecar/protocol"
-
 	"golang.org/x/sys/unix"
 )
 
@@ -80,9 +78,9 @@ func (t *tree) moveAside(r *runState, path, reason string) bool {
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
 		return false // gone meanwhile, or what leads there is
 	}
-	f := protocol.Finding{Path: path, Reason: reason, Action: protocol.Disarmed, MovedTo: to}
+	f := Finding{Path: path, Reason: reason, Action: Disarmed, MovedTo: to}
 	if err != nil {
-		f.Action, f.MovedTo, f.Error = protocol.Failed, "", err.Error()
+		f.Action, f.MovedTo, f.Error = Failed, "", err.Error()
 	}
 	t.report(f)
 	return err == nil

@@ -20,8 +20,6 @@ package guard
 import (
 	"context"
 	"time"
-
-	"code.sidecar.dev/sidecar/protocol"
 )
 
 // Options say what a guard looks for.
@@ -93,13 +91,13 @@ const StormLimit = 50
 
 // Report is what one run did, as far as its Watch could see.
 type Report struct {
-	Findings []protocol.Finding
+	Findings []Finding
 	// Degraded, when not empty, says why events were lost or could not be had, and what to do; the whole tree
 	// was then read instead.
 	Degraded string
 	// Rest is nil when the audit is complete. Else the context ended first: the audit goes on and the
 	// remaining findings come on this channel, once, and it is closed.
-	Rest <-chan []protocol.Finding
+	Rest <-chan []Finding
 }
 
 // Guard watches one workspace for any number of runs.
@@ -140,7 +138,7 @@ func (g *Guard) Close() error { return g.close() }
 func (g *Guard) Begin(o BeginOptions) *Watch { return g.begin(o) }
 
 // Findings are those so far, for showing while the run lasts.
-func (w *Watch) Findings() []protocol.Finding { return w.run.all() }
+func (w *Watch) Findings() []Finding { return w.run.all() }
 
 // End audits. Call it when no process of the run is alive. It reads only what is new or changed, and the
 // whole tree only when the guard is degraded; when ctx ends first, the rest is reported later.

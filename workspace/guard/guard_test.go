@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"code.sidecar.dev/sidecar/protocol"
 )
 
 // obeyedNames stand for the table of package workspace.
@@ -85,7 +83,7 @@ func (p *place) sh(script string) {
 	}
 }
 
-func (p *place) end(w *Watch) []protocol.Finding {
+func (p *place) end(w *Watch) []Finding {
 	p.t.Helper()
 	ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)
 	defer stop()
@@ -97,7 +95,7 @@ func (p *place) end(w *Watch) []protocol.Finding {
 }
 
 // brief prints findings as "action path", relative and sorted.
-func (p *place) brief(list []protocol.Finding) []string {
+func (p *place) brief(list []Finding) []string {
 	var out []string
 	for _, f := range list {
 		rel, _ := filepath.Rel(p.root, f.Path)
@@ -107,7 +105,7 @@ func (p *place) brief(list []protocol.Finding) []string {
 	return slices.Compact(out) // while the run lasts a thing may be moved aside several times
 }
 
-func (p *place) want(list []protocol.Finding, want ...string) {
+func (p *place) want(list []Finding, want ...string) {
 	p.t.Helper()
 	if got := p.brief(list); !slices.Equal(got, want) {
 		p.t.Errorf("findings:\n%s\nwant:\n%s\n%v", strings.Join(got, "\n"), strings.Join(want, "\n"), list)
@@ -216,7 +214,7 @@ func TestArmed(t *testing.T) {
 	}
 }
 
-func (p *place) armedMoved(list []protocol.Finding) {
+func (p *place) armedMoved(list []Finding) {
 	p.t.Helper()
 	if len(list) == 0 {
 		p.t.Error("not noticed")

@@ -4,8 +4,6 @@ package guard
 
 import (
 	"time"
-
-	"code.sidecar.dev/sidecar/protocol"
 )
 
 // gitLocks are the lock files that keep a person's git from working when a killed run leaves them.
@@ -46,7 +44,7 @@ func (t *tree) clearLocks(r *runState, left map[string]stamp) {
 			continue
 		}
 		if gitLives(t.root.path) {
-			t.reportTo(r, protocol.Finding{Path: path, Reason: reason + ". Left, since a git is running here now", Action: protocol.Noticed})
+			t.reportTo(r, Finding{Path: path, Reason: reason + ". Left, since a git is running here now", Action: Noticed})
 			continue
 		}
 		t.moveAside(r, path, reason)

@@ -3,8 +3,6 @@
 package guard
 
 import (
-	"code.sidecar.dev/sidecar/protocol"
-
 	"golang.org/x/sys/unix"
 )
 
@@ -126,7 +124,7 @@ func (t *tree) auditObeyed(r *runState) {
 		if !t.inNewRepository(path) {
 			t.obeyedAppeared(it) // its repository turned out to be armed, or is gone
 		} else if t.isThere(path) {
-			t.reportTo(r, protocol.Finding{Path: path, Reason: it.reason, Action: protocol.Noticed})
+			t.reportTo(r, Finding{Path: path, Reason: it.reason, Action: Noticed})
 		}
 	}
 	clear(r.maybe)
@@ -182,7 +180,7 @@ func (t *tree) auditEntries(r *runState, path string, it *item) {
 }
 
 // reportTo adds a finding to one run.
-func (t *tree) reportTo(r *runState, f protocol.Finding) {
+func (t *tree) reportTo(r *runState, f Finding) {
 	if len(r.findings) < mostFindings {
 		r.findings = append(r.findings, f)
 	}

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"code.sidecar.dev/sidecar/protocol"
-
 	"golang.org/x/sys/unix"
 )
 
@@ -33,7 +31,7 @@ type runState struct {
 	// names counts the watched paths by base name.
 	names    map[string]int
 	locks    map[string]bool
-	findings []protocol.Finding
+	findings []Finding
 	// failed are paths that could not be disarmed, so that it is said once.
 	failed  map[string]bool
 	disarms int
@@ -127,9 +125,9 @@ func (t *tree) heldByAll(path string) bool {
 }
 
 // report adds a finding to all active runs, once.
-func (t *tree) report(f protocol.Finding) {
+func (t *tree) report(f Finding) {
 	for r := range t.runs {
-		if f.Action == protocol.Failed {
+		if f.Action == Failed {
 			if r.failed[f.Path] {
 				continue
 			}
@@ -138,7 +136,7 @@ func (t *tree) report(f protocol.Finding) {
 		if len(r.findings) < mostFindings {
 			r.findings = append(r.findings, f)
 		}
-		if f.Action == protocol.Disarmed {
+		if f.Action == Disarmed {
 			r.disarms++
 			r.mayStorm()
 		}
@@ -154,10 +152,10 @@ func (r *runState) mayStorm() {
 	}
 }
 
-func (r *runState) all() []protocol.Finding {
+func (r *runState) all() []Finding {
 	r.t.mu.Lock()
 	defer r.t.mu.Unlock()
-	return append([]protocol.Finding(nil), r.findings...)
+	return append([]Finding(nil), r.findings...)
 }
 
 // snapshot is the state of an existing git directory's items when a run began.

@@ -6,8 +6,6 @@ import (
 	"context"
 	"time"
 
-	"code.sidecar.dev/sidecar/protocol"
-
 	"golang.org/x/sys/unix"
 )
 
@@ -159,7 +157,7 @@ func (w *Watch) end(ctx context.Context) Report {
 	t.drain()
 	rep := Report{Findings: w.audit(complete), Degraded: w.wasDegraded}
 	if !complete {
-		rest := make(chan []protocol.Finding, 1)
+		rest := make(chan []Finding, 1)
 		rep.Rest = rest
 		t.busy.Go(func() { w.later(rest, len(rep.Findings)) })
 	}
@@ -196,7 +194,7 @@ func (w *Watch) retryUnreadable() {
 const passes = 3
 
 // audit judges everything that is the run's. When it is complete the run is over for the guard.
-func (w *Watch) audit(complete bool) []protocol.Finding {
+func (w *Watch) audit(complete bool) []Finding {
 	t, r := w.run.t, w.run
 	t.mu.Lock()
 	r.ending = true
@@ -223,7 +221,7 @@ func (w *Watch) audit(complete bool) []protocol.Finding {
 	if complete {
 		delete(t.runs, r)
 	}
-	return append([]protocol.Finding(nil), r.findings...)
+	return append([]Finding(nil), r.findings...)
 }
 
 // auditSites judges what was found since the run began, and what was there and no mount held. Pointers come
@@ -247,7 +245,7 @@ func (t *tree) auditSites(r *runState) (disarmed int) {
 }
 
 // later goes on with an audit whose caller would not wait.
-func (w *Watch) later(rest chan<- []protocol.Finding, told int) {
+func (w *Watch) later(rest chan<- []Finding, told int) {
 	defer close(rest)
 	if !w.settle(w.g.ctx) {
 		return

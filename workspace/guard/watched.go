@@ -3,8 +3,6 @@
 package guard
 
 import (
-	"code.sidecar.dev/sidecar/protocol"
-
 	"golang.org/x/sys/unix"
 )
 
@@ -183,6 +181,6 @@ func (t *tree) restoreLink(ws *watchedState) {
 	defer unix.Close(dir)
 	if unix.Symlinkat(ws.link, dir, name) == nil {
 		t.own[ws.Path] = lookAt(dir, name).ino
-		t.report(protocol.Finding{Path: ws.Path, Reason: ws.Reason + "; the symbolic link that was there is back", Action: protocol.Noticed})
+		t.report(Finding{Path: ws.Path, Reason: ws.Reason + "; the symbolic link that was there is back", Action: Noticed})
 	}
 }
