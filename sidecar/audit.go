@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sidecar/protocol"
@@ -21,7 +22,7 @@ func (e *Engine) guardOf(ws *workspace.Workspace) (*guard.Guard, error) {
 	rules := e.rules()
 	g, err := guard.Open(ws.Root, guard.Options{GitDirs: gitDirs(ws), Obeyed: func(base string) (string, bool, bool) {
 		entry, ok := rules.Match(base)
-		return entry.Reason, entry.Folder, ok && entry.Anywhere // what counts at the root alone is watched there by its path
+		return entry.Reason, entry.Folder, ok && byName(entry)
 	}})
 	if err != nil {
 		return nil, &protocol.Error{Kind: protocol.Internal, Message: "watching the workspace: " + err.Error(), Err: err}
@@ -29,6 +30,10 @@ func (e *Engine) guardOf(ws *workspace.Workspace) (*guard.Guard, error) {
 	e.guards[ws.Root] = g
 	return g, nil
 }
+
+// byName says that a name is to be looked for wherever it turns up. What counts at the root alone is watched
+// there by its path, unless it is a pattern, which has none.
+func byName(e workspace.Entry) bool { return e.Anywhere || strings.ContainsAny(e.Name, "*?[") }
 
 // gitDirs are all git directories that are known of a workspace.
 func gitDirs(ws *workspace.Workspace) []string {

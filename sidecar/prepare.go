@@ -124,7 +124,7 @@ func protect(ws *workspace.Workspace, rules workspace.Rules, known guard.Known) 
 	deep := 0
 	for _, path := range known.Obeyed {
 		entry, ok := rules.Match(filepath.Base(path))
-		if !ok || !entry.Anywhere || have[path] || deep >= maxDeep {
+		if !ok || !byName(entry) || have[path] || deep >= maxDeep {
 			continue
 		}
 		info, err := os.Lstat(path)
