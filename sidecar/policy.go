@@ -188,6 +188,10 @@ func (j job) environment(extra []string) []string {
 	if vars["TZ"] == "" {
 		delete(vars, "TZ")
 	}
+	if j.account.uid == 0 {
+		// GNU tar run by root gives files to their owners of the archive, which in a sandbox of one user fails.
+		vars["TAR_OPTIONS"] = "--no-same-owner"
+	}
 	for i, kv := range j.git.keys {
 		vars["GIT_CONFIG_KEY_"+strconv.Itoa(i)], vars["GIT_CONFIG_VALUE_"+strconv.Itoa(i)] = kv[0], kv[1]
 	}

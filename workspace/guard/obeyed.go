@@ -99,7 +99,9 @@ func (t *tree) bornSince(path string) bool {
 
 // obeyedChanged handles a change inside an obeyed folder that no mount holds.
 func (t *tree) obeyedChanged(path string) {
-	if t.heldByAll(path) || t.inNewRepository(path) {
+	_, name := split(path)
+	st := t.stampAt(path)
+	if isAside(name) || !st.exists || st.ino == t.own[path] || t.heldByAll(path) || t.inNewRepository(path) {
 		return
 	}
 	for r := range t.runs {
@@ -108,7 +110,7 @@ func (t *tree) obeyedChanged(path string) {
 		}
 	}
 	const reason = "it was written into a folder that host programs obey"
-	t.lookAgain(&item{path: path, reason: reason, folder: t.stampAt(path).folder()})
+	t.lookAgain(&item{path: path, reason: reason, folder: st.folder()})
 	t.moveObeyed(path, reason)
 }
 

@@ -76,7 +76,7 @@ func (t *tree) look(fd int, buf []byte, k kind) (s sight, err error) {
 }
 
 func (t *tree) isObeyed(name string) (reason string, folder, ok bool) {
-	if t.opts.Obeyed == nil {
+	if t.opts.Obeyed == nil || isAside(name) { // a pattern, as "lefthook.*", would match what was moved aside
 		return "", false, false
 	}
 	return t.opts.Obeyed(name)
