@@ -85,7 +85,9 @@ func (e *Engine) Close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for root, g := range e.guards {
-		g.Close()
+		if err := g.Close(); err != nil {
+			e.log.Warn("ending a guard", "root", root, "err", err)
+		}
 		delete(e.guards, root)
 	}
 }

@@ -54,16 +54,16 @@ func Text(e Environment) string {
 	fmt.Fprintf(&text, "environment %s (provider %s)\n", l.ID, l.Provider)
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for _, lang := range l.Languages {
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", lang.Name, orDash(lang.Version), lang.Program, lang.Via)
+		_, _ = fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", lang.Name, orDash(lang.Version), lang.Program, lang.Via)
 	}
-	w.Flush()
+	_ = w.Flush()
 	if len(l.Missing) > 0 {
 		text.WriteString("missing\n")
 	}
 	for _, m := range l.Missing {
-		fmt.Fprintf(w, "  %s\t%s\n", m.Name, m.Hint)
+		_, _ = fmt.Fprintf(w, "  %s\t%s\n", m.Name, m.Hint)
 	}
-	w.Flush()
+	_ = w.Flush()
 	return text.String()
 }
 

@@ -132,7 +132,7 @@ func (t *tree) putBack(path, text string, mode uint32) {
 	for b := []byte(text); len(b) > 0; {
 		n, err := unix.Write(fd, b)
 		if err != nil && !errors.Is(err, unix.EINTR) {
-			unix.Unlinkat(dir, name, 0) // half a config is worse than none
+			_ = unix.Unlinkat(dir, name, 0) // half a config is worse than none
 			return
 		}
 		b = b[max(n, 0):]

@@ -172,7 +172,7 @@ func (r *record) write() error {
 		_, err = f.Write(text)
 	}
 	if err != nil {
-		r.drop()
+		_ = r.drop()
 	}
 	return err
 }

@@ -104,7 +104,7 @@ func makeFile(dir int, name, content string) error {
 		rest = rest[max(n, 0):]
 	}
 	if err != nil {
-		unix.Unlinkat(dir, name, 0)
+		_ = unix.Unlinkat(dir, name, 0)
 	}
 	return err
 }
