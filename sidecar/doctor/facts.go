@@ -187,7 +187,7 @@ func folder(path string, err error) Folder {
 	if err != nil {
 		return Folder{Path: path, Problem: "writing to " + path + ": " + err.Error()}
 	}
-	defer _ = os.Remove(f.Name())
+	defer func() { _ = os.Remove(f.Name()) }()
 	f.Close()
 	return Folder{Path: path, Free: free(path)}
 }
