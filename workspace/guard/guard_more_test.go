@@ -178,7 +178,7 @@ func TestLateWalk(t *testing.T) {
 func TestHostileTree(t *testing.T) {
 	both(t, func(t *testing.T, p *place, o Options) {
 		w := p.guard(o, BeginOptions{})
-		deepRepository(t, p.root, 1500)
+		deepRepository(t, p.root, 500)
 		p.sh(`mkfifo .envrc .mcp.json f; ln -s loop loop; ln -s . here; mkdir -p e/.git; ln -s config e/.git/config; mkdir e/.git/refs e/.git/objects; mkfifo e/.git/HEAD e/.git/commondir; mkdir -m 000 locked; ln -s e/.git s; mkdir z; ln -s ../z/.git z/.git`)
 		ctx, stop := context.WithTimeout(context.Background(), 60*time.Second)
 		defer stop()
@@ -200,7 +200,7 @@ func TestHostileTree(t *testing.T) {
 	})
 }
 
-// deepRepository makes an armed repository as deep as a path can about say.
+// deepRepository makes an armed repository deep down.
 func deepRepository(t *testing.T, dir string, depth int) {
 	t.Helper()
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
