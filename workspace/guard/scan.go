@@ -91,7 +91,10 @@ func (t *tree) scan(n *node, how origin, buf []byte) []*node {
 		return nil
 	}
 	defer unix.Close(fd)
-	k := t.register(fd, n)
+	k, known := t.register(fd, n)
+	if known && how == byEvent {
+		return nil // seen with its parent, after which its own events tell: else a chain of folders is read from each of its links
+	}
 	s, err := t.look(fd, buf, k)
 	if err != nil {
 		t.cannotOpen(n, err)
@@ -111,23 +114,32 @@ func (t *tree) cannotOpen(n *node, err error) {
 	}
 }
 
-// register watches an opened folder as what it is.
-func (t *tree) register(fd int, n *node) kind {
+// register watches an opened folder as what it is, and tells whether it was watched already under this name.
+func (t *tree) register(fd int, n *node) (k kind, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.watchNode(fd, n)
-	return n.kind
+	old := t.watchNode(fd, n)
+	return n.kind, old != nil && old.stands(n)
+}
+
+// stands says that a node serves for another of the same folder.
+func (n *node) stands(other *node) bool {
+	return n.name == other.name && other.kind&^n.kind == 0 && n.length == other.length && n.base == other.base &&
+		(n.parent == other.parent || n.path() == other.path())
 }
 
 // watchNode sets or widens a folder's watch. A folder that was known by another path, as it was moved here,
-// goes by this one from now on.
-func (t *tree) watchNode(fd int, n *node) {
+// goes by this one from now on; what it was known as is returned.
+func (t *tree) watchNode(fd int, n *node) (old *node) {
 	wd := t.watch(fd, n.kind)
 	if wd < 0 {
 		t.unwatched++
-		return
+		return nil
 	}
-	t.byWD[wd] = n
+	if old = t.byWD[wd]; old == nil || !old.stands(n) {
+		t.byWD[wd] = n
+	}
+	return old
 }
 
 // note writes down what a folder held and makes its subfolders' nodes.
