@@ -69,10 +69,16 @@ func gitDirs(ws *workspace.Workspace) []string {
 // watch has the guard look at this run. stop ends a run that arms things without end.
 func (p *prepared) watch(stop func(), late *sandbox.Late) *guard.Watch {
 	o := guard.BeginOptions{RunID: p.id, GitDirs: gitDirs(p.ws), Storm: stop, Replaced: func(path string) { p.repin(late, path) }}
+	known := map[string]bool{}
+	for _, dir := range o.GitDirs {
+		known[dir] = true
+	}
 	for _, h := range p.held {
 		switch h.Hold {
 		case workspace.Watch:
-			o.Watched = append(o.Watched, guard.Watched{Path: h.Path, Reason: h.Reason, Folder: h.Folder})
+			if !known[filepath.Dir(h.Path)] || !guard.Compares(filepath.Base(h.Path)) {
+				o.Watched = append(o.Watched, guard.Watched{Path: h.Path, Reason: h.Reason, Folder: h.Folder})
+			}
 		case workspace.Writable:
 			o.Open = append(o.Open, h.Path)
 		case workspace.ReadOnly, workspace.Placeholder:

@@ -86,6 +86,12 @@ type BeginOptions struct {
 	Storm func()
 }
 
+// Compares tells the entries of a git directory that a Watch compares by itself, so that they need not be among
+// its Watched.
+func Compares(name string) bool { return comparesInGitDir[name] }
+
+var comparesInGitDir = map[string]bool{"config": true, "config.worktree": true, "commondir": true, "hooks": true, "gitdir": true}
+
 // StormLimit is how many disarmings a run may cause before Storm is called.
 const StormLimit = 50
 

@@ -25,7 +25,7 @@ type site struct {
 }
 
 // gitItems are the entries of a git directory that decide what git executes.
-var gitItems = map[string]bool{"config": true, "config.worktree": true, "commondir": true, "hooks": true, "gitdir": true}
+var gitItems = comparesInGitDir
 
 // itemsOf are gitItems in a fixed order.
 var itemsOf = []string{"config", "config.worktree", "commondir", "hooks", "gitdir"}
