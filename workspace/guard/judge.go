@@ -22,6 +22,8 @@ type charge struct {
 	text          string
 	parsed        bool
 	settings, bad []setting
+	// lines are what executes of an unfinished operation's file.
+	lines []string
 	// fresh is the newest ctime of what makes the site a repository.
 	fresh int64
 }
@@ -71,7 +73,9 @@ func (t *tree) judgeGitDir(path string, isAdmin bool) []*charge {
 	}
 	add(t.judgeConfig(fd, path, "config.worktree"))
 	add(judgeCommondir(fd, path, isAdmin))
-	add(judgeTodo(fd))
+	for _, l := range leftovers {
+		add(l.judge(fd))
+	}
 	if len(list) > 0 {
 		fresh := freshness(fd)
 		for _, c := range list {
@@ -236,29 +240,4 @@ func judgeCommondir(fd int, dir string, isAdmin bool) *charge {
 	}
 	c.doubtful = to == dir // empty while git writes it
 	return c
-}
-
-// judgeTodo: a rebase that a run leaves behind goes on when a person says "git rebase --continue".
-func judgeTodo(fd int) *charge {
-	sub, err := unix.Openat(fd, "rebase-merge", folderFlags, 0)
-	if err != nil {
-		return nil
-	}
-	defer unix.Close(sub)
-	const name = "git-rebase-todo"
-	text, st, err := readFile(sub, name)
-	if err != nil && !st.exists {
-		return nil
-	}
-	c := &charge{name: "rebase-merge/" + name, st: st, doubtful: true,
-		reason: "git executes its exec lines when the rebase is continued"}
-	for line := range strings.Lines(string(text)) {
-		if word, _, _ := strings.Cut(strings.TrimLeft(line, " \t"), " "); strings.TrimSpace(word) == "exec" || strings.TrimSpace(word) == "x" {
-			return c
-		}
-	}
-	if err != nil {
-		return c
-	}
-	return nil
 }

@@ -173,6 +173,11 @@ func (r *runState) snap(s *site) *snapshot {
 			open = append(open, name)
 		}
 	}
+	for _, l := range leftovers {
+		if !r.holds(s.path) {
+			open = append(open, l.name())
+		}
+	}
 	b, rel, ok := r.t.locate(s.path)
 	if !ok || len(open) == 0 {
 		return nil
@@ -206,6 +211,9 @@ func (s *snapshot) differs(t *tree, c *charge) bool {
 	}
 	if old.same(c.st) {
 		return false
+	}
+	if len(c.lines) > 0 && old.file() {
+		return c.addsLines(s.texts[c.name])
 	}
 	if c.text == "" || !old.file() || c.st.nlink > max(old.nlink, 1) {
 		return true

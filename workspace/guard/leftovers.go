@@ -1,0 +1,104 @@
+//go:build unix
+
+package guard
+
+import (
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// leftover is a file of an unfinished operation, with which git goes on when a person says "--continue", and
+// that can make it execute a program or write where it likes.
+type leftover struct {
+	folder, file string
+	reason       string
+	// executes says whether a line does that.
+	executes func(line string) bool
+}
+
+// leftovers, after git's sequencer.c and builtin/am.c. A merge strategy NAME is executed as git-merge-NAME,
+// and one with a slash in it as a program of the work tree; options kept for git apply name a file to write.
+var leftovers = []leftover{
+	{"rebase-merge", "git-rebase-todo", "git executes its exec lines when the rebase is continued", isExecLine},
+	{"rebase-merge", "strategy", "git executes the merge strategy that it names when the rebase is continued", isOddStrategy},
+	{"sequencer", "opts", "git executes the merge strategy that it names when the cherry-pick or revert is continued", isOddOption},
+	{"rebase-apply", "apply-opt", "git applies the patches that are left with these options when git am is continued", isOddApply},
+}
+
+func (l leftover) name() string { return l.folder + "/" + l.file }
+
+// judge looks at the file in a git directory. What a run is in the middle of passes, so it is doubtful till the end.
+func (l leftover) judge(fd int) *charge {
+	sub, err := unix.Openat(fd, l.folder, folderFlags, 0)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(sub)
+	text, st, err := readFile(sub, l.file)
+	if err != nil && !st.exists {
+		return nil
+	}
+	c := &charge{name: l.name(), st: st, doubtful: true, reason: l.reason}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" && l.executes(line) {
+			c.lines = append(c.lines, line)
+		}
+	}
+	if err == nil && len(c.lines) == 0 {
+		return nil
+	}
+	return c
+}
+
+func isExecLine(line string) bool {
+	word, _, _ := strings.Cut(strings.ReplaceAll(line, "\t", " "), " ")
+	return word == "exec" || word == "x"
+}
+
+// strategies are git's own (git-merge(1)).
+var strategies = map[string]bool{"ort": true, "recursive": true, "resolve": true, "octopus": true, "ours": true, "subtree": true}
+
+func isOddStrategy(line string) bool { return !strategies[line] }
+
+// isOddOption reads a line of sequencer/opts, a config with the one section [options].
+func isOddOption(line string) bool {
+	if line == "[options]" {
+		return false
+	}
+	key, value, _ := strings.Cut(line, "=")
+	switch strings.ToLower(strings.TrimSpace(key)) {
+	case "no-commit", "edit", "allow-empty", "allow-empty-message", "keep-redundant-commits", "signoff", "record-origin",
+		"allow-ff", "mainline", "strategy-option", "gpg-sign", "allow-rerere-auto", "default-msg-cleanup":
+		return strings.HasSuffix(line, `\`)
+	case "strategy":
+		return !strategies[strings.TrimSpace(value)]
+	}
+	return true
+}
+
+// isOddApply reads the options that git am keeps for git apply, each in single quotes.
+func isOddApply(line string) bool {
+	for _, word := range strings.Fields(line) {
+		word = strings.Trim(word, "'")
+		if !strings.HasPrefix(word, "-C") && !strings.HasPrefix(word, "-p") && !strings.HasPrefix(word, "--whitespace=") &&
+			word != "--ignore-space-change" && word != "--ignore-whitespace" && word != "--reject" {
+			return true
+		}
+	}
+	return false
+}
+
+// addsLines says that a file executes something that its former text did not.
+func (c *charge) addsLines(before string) bool {
+	had := map[string]bool{}
+	for line := range strings.Lines(before) {
+		had[strings.TrimSpace(line)] = true
+	}
+	for _, line := range c.lines {
+		if !had[line] {
+			return true
+		}
+	}
+	return false
+}
