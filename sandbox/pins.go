@@ -6,18 +6,10 @@ import (
 	"strings"
 )
 
-// Held is one path to hold: what BuildPins starts from.
-type Held struct {
-	Path   string
-	Kind   PinKind
-	Folder bool
-	Link   bool
-}
-
 // BuildPins is the list of pins that holds the given paths inside the given writable roots: each path, and a
 // Border on every folder between its root and it. Parents come first. Paths outside every root need no pin and are left
 // out; so are paths that a frozen folder above already holds, unless they are thawed or below a thawed one.
-func BuildPins(roots []string, held []Held) []Pin {
+func BuildPins(roots []string, held []Pin) []Pin {
 	pins := map[string]Pin{}
 	for _, h := range held {
 		root, ok := rootOf(roots, h.Path)
@@ -30,7 +22,7 @@ func BuildPins(roots []string, held []Held) []Pin {
 			}
 		}
 		if old, have := pins[h.Path]; !have || old.Kind == Border {
-			pins[h.Path] = Pin(h)
+			pins[h.Path] = h
 		}
 	}
 	return prune(pins)

@@ -34,6 +34,7 @@ type Process struct {
 	limit    atomic.Pointer[string]
 	copies   sync.WaitGroup
 	reads    sync.WaitGroup
+	watching sync.WaitGroup
 	status   bytes.Buffer
 	complain tail
 	exited   chan struct{}
@@ -74,13 +75,16 @@ func run(ctx context.Context, plan Plan, streams IO) (End, error) {
 
 // start opens what the plan asks for and executes the backend.
 func (p *Process) start(streams IO) error {
-	var opened []*os.File
+	var opened, ours []*os.File
+	started := false
 	defer func() {
-		for _, f := range opened {
-			_ = f.Close()
+		closeAll(opened)
+		if !started {
+			closeAll(ours)
 		}
 	}()
 	extra, pipes, err := p.descriptors(&opened)
+	ours = append(ours, pipes...)
 	if err != nil {
 		return err
 	}
@@ -93,19 +97,21 @@ func (p *Process) start(streams IO) error {
 	cmd.Env, cmd.Dir, cmd.ExtraFiles = []string{}, "/", extra
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	outputs, err := p.outputs(cmd, streams, &opened)
+	ours = append(ours, outputs.readers[:]...)
 	if err != nil {
 		return err
 	}
 	input, err := p.input(cmd, streams, &opened)
+	ours = append(ours, input)
 	if err != nil {
 		return err
 	}
 	p.started = time.Now()
 	p.cmd = cmd
 	if err := cmd.Start(); err != nil {
-		closeAll(append(append(pipes, outputs.files()...), input))
 		return &StartError{Step: StepBackend, Err: err}
 	}
+	started = true
 	p.listen(pipes[:2])
 	late.open(pipes[2])
 	outputs.copy(p)
@@ -161,13 +167,17 @@ func (p *Process) kill() {
 }
 
 func (p *Process) wait() (End, error) {
-	go p.watch()
+	p.watching.Go(p.watch)
 	err := p.cmd.Wait()
 	close(p.exited)
 	p.late.close()
 	p.reads.Wait()
 	p.lastProcess()
 	p.copies.Wait()
+	p.watching.Wait()
+	if fd := p.first.Load(); fd >= 0 { // only now: whoever could still kill is done, and the number may be given to another run's
+		_ = unix.Close(int(fd))
+	}
 	return p.conclude(err)
 }
 
@@ -178,7 +188,6 @@ func (p *Process) lastProcess() {
 	if fd < 0 {
 		return
 	}
-	defer unix.Close(fd)
 	for {
 		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 		n, err := unix.Poll(poll, 5000)

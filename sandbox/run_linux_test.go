@@ -142,7 +142,7 @@ func bothModes(t *testing.T, test func(*testing.T, *box)) {
 func TestAFrozenFileStaysWhereAndAsItIs(t *testing.T) {
 	bothModes(t, func(t *testing.T, b *box) {
 		frozen := b.write("a/b/frozen", "kept")
-		b.policy.Pins = sandbox.BuildPins([]string{b.dir}, []sandbox.Held{{Path: frozen, Kind: sandbox.Frozen}})
+		b.policy.Pins = sandbox.BuildPins([]string{b.dir}, []sandbox.Pin{{Path: frozen, Kind: sandbox.Frozen}})
 		_, out, err := b.run(t.Context(), `
 			echo evil >a/b/frozen; rm -f a/b/frozen; mv a/b/frozen x; mv a/b y; mv a z; ln a/b/frozen hard
 			mkdir new && mv new a/b; chmod 000 a/b/frozen
@@ -166,7 +166,7 @@ func TestAFrozenLinkStays(t *testing.T) {
 	if err := os.Symlink("store", filepath.Join(b.dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	b.policy.Pins = sandbox.BuildPins([]string{b.dir}, []sandbox.Held{{Path: filepath.Join(b.dir, "link"), Kind: sandbox.Frozen, Link: true}})
+	b.policy.Pins = sandbox.BuildPins([]string{b.dir}, []sandbox.Pin{{Path: filepath.Join(b.dir, "link"), Kind: sandbox.Frozen, Link: true}})
 	_, out, err := b.run(t.Context(), `rm -f link; mv link l2; ln -sfn /etc link; cat link/f`)
 	if to, _ := os.Readlink(filepath.Join(b.dir, "link")); err != nil || to != "store" || !strings.HasSuffix(out, "hi") {
 		t.Errorf("the link leads to %q (%v)\n%s", to, err, out)

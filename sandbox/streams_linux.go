@@ -16,11 +16,6 @@ import (
 // pipes are our ends of the status, the info and the control pipe, in this order.
 func (p *Process) descriptors(opened *[]*os.File) (extra, pipes []*os.File, err error) {
 	pipes = make([]*os.File, 3)
-	defer func() {
-		if err != nil {
-			closeAll(pipes)
-		}
-	}()
 	for i, in := range p.plan.Inputs {
 		var f *os.File
 		switch 3 + i {
@@ -70,8 +65,6 @@ type streamPair struct {
 	readers [2]*os.File
 	writers [2]io.Writer
 }
-
-func (s streamPair) files() []*os.File { return s.readers[:] }
 
 // outputs are always pipes: a descriptor of the host's own (a terminal, a file) could be used for more than
 // printing. Until the shim speaks, standard error is the backend's, and is kept for its diagnosis.

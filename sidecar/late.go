@@ -18,10 +18,10 @@ func (p *prepared) follow(ctx context.Context, late *sandbox.Late) {
 	}
 	known := p.guard.Known()
 	p.ws.AddNested(known.Repositories)
-	var held []sandbox.Held
+	var held []sandbox.Pin
 	for _, h := range protect(p.ws, p.engine.rules(), known) {
 		if h.Hold == workspace.ReadOnly {
-			held = append(held, sandbox.Held{Path: h.Path, Kind: sandbox.Frozen, Folder: h.Folder, Link: h.Link})
+			held = append(held, sandbox.Pin{Path: h.Path, Kind: sandbox.Frozen, Folder: h.Folder, Link: h.Link})
 		}
 	}
 	late.Send(newPins(p.policy.Pins, sandbox.BuildPins(p.writable, held)))

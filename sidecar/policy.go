@@ -118,17 +118,17 @@ func targets(p sandbox.Policy) map[string]bool {
 func (j job) writable() []string { return append([]string{j.ws.Root}, j.ws.Writable()...) }
 
 // pins are the protected paths that exist, placeholders included, and sockets of host programs.
-func (j job) pins() []sandbox.Held {
+func (j job) pins() []sandbox.Pin {
 	kinds := map[workspace.Hold]sandbox.PinKind{workspace.ReadOnly: sandbox.Frozen, workspace.Placeholder: sandbox.Frozen,
 		workspace.Writable: sandbox.Thawed, workspace.Hidden: sandbox.Covered}
-	var out []sandbox.Held
+	var out []sandbox.Pin
 	for _, h := range j.held {
 		if kind, ok := kinds[h.Hold]; ok {
-			out = append(out, sandbox.Held{Path: h.Path, Kind: kind, Folder: h.Folder, Link: h.Link})
+			out = append(out, sandbox.Pin{Path: h.Path, Kind: kind, Folder: h.Folder, Link: h.Link})
 		}
 	}
 	for _, s := range j.sockets {
-		out = append(out, sandbox.Held{Path: s, Kind: sandbox.Covered})
+		out = append(out, sandbox.Pin{Path: s, Kind: sandbox.Covered})
 	}
 	return out
 }
