@@ -94,6 +94,8 @@ func (e *Engine) Close() {
 
 // stateDir is the state folder, made on first use.
 func (e *Engine) stateDir() (string, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if e.state != "" {
 		return e.state, os.MkdirAll(e.state, 0o700)
 	}

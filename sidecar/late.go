@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"code.sidecar.dev/sandbox"
-	"code.sidecar.dev/workspace"
 )
 
 // follow keeps the pins of a running sandbox true: in a large tree the guard's first look ends after the run's
@@ -18,13 +17,8 @@ func (p *prepared) follow(ctx context.Context, late *sandbox.Late) {
 	}
 	known := p.guard.Known()
 	p.ws.AddNested(known.Repositories)
-	var held []sandbox.Pin
-	for _, h := range protect(p.ws, p.engine.rules(), known) {
-		if h.Hold == workspace.ReadOnly {
-			held = append(held, sandbox.Pin{Path: h.Path, Kind: sandbox.Frozen, Folder: h.Folder, Link: h.Link})
-		}
-	}
-	late.Send(newPins(p.policy.Pins, sandbox.BuildPins(p.writable, held)))
+	held := withoutPlaceholders(protect(p.ws, p.engine.rules(), known)) // what is not there cannot be mounted on
+	late.Send(newPins(p.policy.Pins, sandbox.BuildPins(p.writable, pinsOf(held, known.Sockets))))
 }
 
 // newPins are those of want that have does not have.

@@ -45,7 +45,7 @@ func (j job) policy() (sandbox.Policy, string, error) {
 	varTmp(&p)
 	p.Files = append(p.Files, j.account.files()...)
 	p.Files = append(p.Files, sandbox.File{Target: gitConfig, Data: []byte(j.git.global), Mode: 0o444})
-	p.Pins = sandbox.BuildPins(j.writable(), j.pins())
+	p.Pins = sandbox.BuildPins(j.writable(), pinsOf(j.held, j.sockets))
 	extra, program, err := j.command(&p)
 	if err != nil {
 		return p, "", err
@@ -117,17 +117,17 @@ func targets(p sandbox.Policy) map[string]bool {
 // writable are the folders that pins are needed in.
 func (j job) writable() []string { return append([]string{j.ws.Root}, j.ws.Writable()...) }
 
-// pins are the protected paths that exist, placeholders included, and sockets of host programs.
-func (j job) pins() []sandbox.Pin {
+// pinsOf are the protected paths that exist, placeholders included, and sockets of host programs.
+func pinsOf(held []workspace.Protected, sockets []string) []sandbox.Pin {
 	kinds := map[workspace.Hold]sandbox.PinKind{workspace.ReadOnly: sandbox.Frozen, workspace.Placeholder: sandbox.Frozen,
 		workspace.Writable: sandbox.Thawed, workspace.Hidden: sandbox.Covered}
 	var out []sandbox.Pin
-	for _, h := range j.held {
+	for _, h := range held {
 		if kind, ok := kinds[h.Hold]; ok {
 			out = append(out, sandbox.Pin{Path: h.Path, Kind: kind, Folder: h.Folder, Link: h.Link})
 		}
 	}
-	for _, s := range j.sockets {
+	for _, s := range sockets {
 		out = append(out, sandbox.Pin{Path: s, Kind: sandbox.Covered})
 	}
 	return out

@@ -148,6 +148,11 @@ func withoutLinks(held []workspace.Protected) []workspace.Protected {
 	return out
 }
 
+// withoutPlaceholders leaves out what only placeholders would hold.
+func withoutPlaceholders(held []workspace.Protected) []workspace.Protected {
+	return slices.DeleteFunc(slices.Clone(held), func(h workspace.Protected) bool { return h.Hold == workspace.Placeholder })
+}
+
 // placehold makes the placeholders. What turned up in their place meanwhile is held as what it is.
 func (p *prepared) placehold() error {
 	var want []hold.Placeholder
@@ -277,7 +282,7 @@ func (e *Engine) Plan(ctx context.Context, dir string, p protocol.RunParams) (sa
 	if err != nil {
 		return sandbox.Plan{}, sandbox.Policy{}, err
 	}
-	j.held = slices.DeleteFunc(slices.Clone(prep.held), func(h workspace.Protected) bool { return h.Hold == workspace.Placeholder })
+	j.held = withoutPlaceholders(prep.held)
 	err = prep.makePlan(j)
 	return prep.plan, prep.policy, err
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
@@ -97,11 +96,9 @@ func (r *runFlags) run(ctx context.Context, c *cobra.Command, args []string, t t
 // finish prints what is to be said and passes the program's exit status on.
 func (r *runFlags) finish(result protocol.RunResult, t terminal) error {
 	if r.json {
-		b, err := json.MarshalIndent(result, "", "  ")
-		if err != nil {
+		if err := printJSON(t, result); err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintln(t.out, string(b))
 	} else {
 		report(t, result)
 	}

@@ -63,26 +63,22 @@ func (f *flags) open(t terminal) (e *sidecar.Engine, root string, err error) {
 	return e, root, err
 }
 
-func envsCommand(f *flags, t terminal) *cobra.Command {
+// showCommand is a command that looks at something and prints it, for people or as JSON.
+func showCommand(use, short string, t terminal, look func(context.Context) (value any, text string, err error)) *cobra.Command {
 	asJSON := false
 	c := &cobra.Command{
-		Use:   "envs",
-		Short: "List what code can run with here, and how to get what is missing",
+		Use:   use,
+		Short: short,
 		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			e, root, err := f.open(t)
-			if err != nil {
-				return err
-			}
-			defer e.Close()
-			environment, err := e.Environment(root)
+		RunE: func(c *cobra.Command, _ []string) error {
+			value, text, err := look(c.Context())
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return printJSON(t, environment)
+				return printJSON(t, value)
 			}
-			_, err = fmt.Fprint(t.out, env.Text(environment))
+			_, err = fmt.Fprint(t.out, text)
 			return err
 		},
 	}
@@ -90,28 +86,43 @@ func envsCommand(f *flags, t terminal) *cobra.Command {
 	return c
 }
 
+func envsCommand(f *flags, t terminal) *cobra.Command {
+	return showCommand("envs", "List what code can run with here, and how to get what is missing", t, func(context.Context) (any, string, error) {
+		e, root, err := f.open(t)
+		if err != nil {
+			return nil, "", err
+		}
+		defer e.Close()
+		environment, err := e.Environment(root)
+		return environment, env.Text(environment), err
+	})
+}
+
+func workspaceCommand(f *flags, t terminal) *cobra.Command {
+	return showCommand("workspace", "Show the project around here, and what a run may not change in it, with reasons", t, func(ctx context.Context) (any, string, error) {
+		e, root, err := f.open(t)
+		if err != nil {
+			return nil, "", err
+		}
+		defer e.Close()
+		view, err := e.View(ctx, root)
+		return view, view.Text(), err
+	})
+}
+
 func doctorCommand(f *flags, t terminal) *cobra.Command {
-	asJSON := false
-	c := &cobra.Command{
-		Use:   "doctor",
-		Short: "Examine this machine: what is wrong, and the command that mends it",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			report := doctor.Examine(doctor.Gather(c.Context(), f.doctorOptions()))
-			if asJSON {
-				if err := printJSON(t, report); err != nil {
-					return err
-				}
-			} else if _, err := fmt.Fprint(t.out, report.Text()); err != nil {
-				return err
-			}
-			if report.ExitStatus() != 0 {
-				return exitStatus(report.ExitStatus())
-			}
-			return nil
-		},
+	var report doctor.Report
+	c := showCommand("doctor", "Examine this machine: what is wrong, and the command that mends it", t, func(ctx context.Context) (any, string, error) {
+		report = doctor.Examine(doctor.Gather(ctx, f.doctorOptions()))
+		return report, report.Text(), nil
+	})
+	show := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := show(c, args); err != nil || report.ExitStatus() == 0 {
+			return err
+		}
+		return exitStatus(report.ExitStatus())
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 
@@ -130,31 +141,4 @@ func (f *flags) doctorOptions() doctor.Options {
 		o.Bubblewrap = settings.Sandbox.Bubblewrap
 	}
 	return o
-}
-
-func workspaceCommand(f *flags, t terminal) *cobra.Command {
-	asJSON := false
-	c := &cobra.Command{
-		Use:   "workspace",
-		Short: "Show the project around here, and what a run may not change in it, with reasons",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			e, root, err := f.open(t)
-			if err != nil {
-				return err
-			}
-			defer e.Close()
-			view, err := e.View(c.Context(), root)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return printJSON(t, view)
-			}
-			_, err = fmt.Fprint(t.out, view.Text())
-			return err
-		},
-	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return c
 }
