@@ -242,11 +242,11 @@ func (e *Engine) discover(dir string) (*workspace.Workspace, error) {
 
 // Root is the root of the project around dir.
 func Root(dir string) (string, error) {
-	ws, err := workspace.Discover(dir, workspace.Options{Env: os.Getenv})
+	root, err := workspace.Root(dir, workspace.Options{Env: os.Getenv})
 	if err != nil {
 		return "", bad("", "%v", err)
 	}
-	return ws.Root, nil
+	return root, nil
 }
 
 // CwdIn is this process's working folder if it lies in root, else root.

@@ -52,9 +52,37 @@ func (e *FolderError) Unwrap() []error { return []error{e.Kind, e.Err} }
 // folder above it with a project's marker, else dir itself. It fails only when dir is no readable folder;
 // whatever is wrong with a repository is a note.
 func Discover(dir string, opts Options) (*Workspace, error) {
-	start, err := resolveFolder(dir)
+	ws, found, err := locate(dir, opts)
 	if err != nil {
 		return nil, err
+	}
+	ws.host = ws.loadHost()
+	switch {
+	case found == nil:
+	case found.gitDir == "":
+		ws.broken = found // a pointer that leads nowhere: git goes no further up, and neither do we
+	default:
+		ws.Repo = ws.open(found)
+		ws.listWorktrees(ws.Repo)
+		ws.listSubmodules(ws.Repo)
+	}
+	return ws, nil
+}
+
+// Root is Discover's Root alone, which costs next to nothing: no repository is read.
+func Root(dir string, opts Options) (string, error) {
+	ws, _, err := locate(dir, opts)
+	if err != nil {
+		return "", err
+	}
+	return ws.Root, nil
+}
+
+// locate finds the root, and what is to be read of the repository there, if it is one.
+func locate(dir string, opts Options) (*Workspace, *found, error) {
+	start, err := resolveFolder(dir)
+	if err != nil {
+		return nil, nil, err
 	}
 	ws := &Workspace{Root: start, Dir: start, env: opts.Env}
 	if ws.env == nil {
@@ -63,29 +91,16 @@ func Discover(dir string, opts Options) (*Workspace, error) {
 	if home := ws.env("HOME"); filepath.IsAbs(home) {
 		ws.home = realPath(home)
 	}
-	ws.host = ws.loadHost()
-	ws.discover(start)
-	return ws, nil
-}
-
-// discover fills in the root and its repository.
-func (ws *Workspace) discover(start string) {
 	found := ws.fromEnv(start)
 	if found == nil {
 		found = ws.walkUp(start)
 	}
 	if found == nil || !ws.accept(found) {
 		ws.Root, ws.Marker = markedRoot(start, ws.home)
-		return
+		return ws, nil, nil
 	}
 	ws.Root, ws.Marker = found.top, ".git"
-	if found.gitDir == "" {
-		ws.broken = found
-		return // a pointer that leads nowhere: git goes no further up, and neither do we
-	}
-	ws.Repo = ws.open(found)
-	ws.listWorktrees(ws.Repo)
-	ws.listSubmodules(ws.Repo)
+	return ws, found, nil
 }
 
 // accept says whether what was found may make its folder the root. Git's own rule against strangers'

@@ -98,6 +98,11 @@ func (l *loader) ownFile(path string, required bool) {
 	if err == nil && text == nil && required {
 		err = &Error{File: path, Problem: "no such file; it is what --config or SIDECAR_CONFIG names"}
 	}
+	l.apply(path, text, err, l.set)
+}
+
+// apply hands each entry of a file that was read to set; no text is no file.
+func (l *loader) apply(path string, text []byte, err error, set func(field, raw, origin)) {
 	if err != nil || text == nil {
 		l.fail(err)
 		return
@@ -105,7 +110,7 @@ func (l *loader) ownFile(path string, required bool) {
 	entries, err := document(path, text)
 	l.fail(err)
 	for _, e := range entries {
-		l.set(e.field, e.raw, origin{path, e.line})
+		set(e.field, e.raw, origin{path, e.line})
 	}
 }
 

@@ -25,15 +25,7 @@ func (l *loader) projectFile() {
 		return
 	}
 	text, err := readProject(path)
-	if err != nil || text == nil {
-		l.fail(err)
-		return
-	}
-	entries, err := document(path, text)
-	l.fail(err)
-	for _, e := range entries {
-		l.narrow(e.field, e.raw, origin{path, e.line})
-	}
+	l.apply(path, text, err, l.narrow)
 }
 
 // narrow applies one value of a project.
