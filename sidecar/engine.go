@@ -51,13 +51,14 @@ type Engine struct {
 
 	mu      sync.Mutex
 	guards  map[string]*guard.Guard
+	bwrap   map[string]string // where bubblewrap is, by workspace
 	ledger  *hold.Ledger
 	pending pendingFindings
 }
 
 // New makes an engine. It touches nothing yet.
 func New(o Options) *Engine {
-	e := &Engine{settings: config.Defaults(), state: o.StateDir, getenv: o.Getenv, home: o.Home, log: o.Log, guards: map[string]*guard.Guard{}}
+	e := &Engine{settings: config.Defaults(), state: o.StateDir, getenv: o.Getenv, home: o.Home, log: o.Log, guards: map[string]*guard.Guard{}, bwrap: map[string]string{}}
 	if o.Settings != nil {
 		e.settings = *o.Settings
 	}
