@@ -2,6 +2,7 @@ package sidecar
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,12 +15,13 @@ import (
 
 // guardOf is the workspace's guard, which lives as long as the engine: only its first walk costs.
 func (e *Engine) guardOf(ws *workspace.Workspace) (*guard.Guard, error) {
+	rules := e.rules()
+	of := guarded{ws.Root, fmt.Sprintf("%q %q", rules.Also, rules.Except)}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if g, ok := e.guards[ws.Root]; ok {
+	if g, ok := e.guards[of]; ok {
 		return g, nil
 	}
-	rules := e.rules()
 	g, err := guard.Open(ws.Root, guard.Options{GitDirs: gitDirs(ws), Obeyed: func(base string) (string, bool, bool) {
 		entry, ok := rules.Match(base)
 		return entry.Reason, entry.Folder, ok && byName(entry)
@@ -27,7 +29,7 @@ func (e *Engine) guardOf(ws *workspace.Workspace) (*guard.Guard, error) {
 	if err != nil {
 		return nil, &protocol.Error{Kind: protocol.Internal, Message: "watching the workspace: " + err.Error(), Err: err}
 	}
-	e.guards[ws.Root] = g
+	e.guards[of] = g
 	return g, nil
 }
 
@@ -115,7 +117,11 @@ func (e *Engine) audit(w *guard.Watch, p *prepared) (found []protocol.Finding, p
 	if report.Rest != nil {
 		go func() {
 			for more := range report.Rest {
-				e.pending.add(findings(more))
+				late := findings(more)
+				e.pending.add(late)
+				for _, f := range late {
+					e.found(p.id, f)
+				}
 			}
 		}()
 	}

@@ -19,6 +19,7 @@ import (
 
 	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sidecar/config"
+	"code.sidecar.dev/sidecar/protocol"
 	"code.sidecar.dev/workspace/guard"
 	"code.sidecar.dev/workspace/hold"
 )
@@ -35,30 +36,42 @@ type Options struct {
 	// Host replaces what is probed of the machine, for tests.
 	Host *sandbox.Host
 	Log  *slog.Logger
+	// Found is told what the audit of a large tree finds after its run was answered; nil is nobody.
+	Found func(run string, f protocol.Finding)
 }
 
 // Engine runs code. It is safe for many callers at once.
 type Engine struct {
 	settings config.Settings
-	state    string
 	getenv   func(string) string
 	home     string
-	host     sandbox.Host
-	log      *slog.Logger
+	*machinery
+}
+
+// machinery is what the engines of all clients have in common.
+type machinery struct {
+	host  sandbox.Host
+	log   *slog.Logger
+	found func(string, protocol.Finding)
 
 	// argvMounts is set when the kernel turned out to give no capabilities inside a sandbox.
 	argvMounts atomic.Bool
 
 	mu      sync.Mutex
-	guards  map[string]*guard.Guard
-	bwrap   map[string]string // where bubblewrap is, by workspace
+	state   string
+	guards  map[guarded]*guard.Guard
+	bwrap   map[[2]string]string // where bubblewrap is, by workspace and PATH
 	ledger  *hold.Ledger
 	pending pendingFindings
 }
 
+// guarded is what a guard watches: a workspace, for names that the settings add and except.
+type guarded struct{ root, rules string }
+
 // New makes an engine. It touches nothing yet.
 func New(o Options) *Engine {
-	e := &Engine{settings: config.Defaults(), state: o.StateDir, getenv: o.Getenv, home: o.Home, log: o.Log, guards: map[string]*guard.Guard{}, bwrap: map[string]string{}}
+	m := &machinery{state: o.StateDir, log: o.Log, found: o.Found, guards: map[guarded]*guard.Guard{}, bwrap: map[[2]string]string{}}
+	e := &Engine{settings: config.Defaults(), getenv: o.Getenv, home: o.Home, machinery: m}
 	if o.Settings != nil {
 		e.settings = *o.Settings
 	}
@@ -75,21 +88,27 @@ func New(o Options) *Engine {
 	if o.Host != nil {
 		e.host = *o.Host
 	}
-	if e.settings.Sandbox.Mounts == "argv" {
-		e.argvMounts.Store(true)
+	if e.found == nil {
+		e.found = func(string, protocol.Finding) {}
 	}
 	return e
+}
+
+// For is an engine for another client of the same sidecar: with its settings and environment, and the guards,
+// placeholders and probes of this one.
+func (e *Engine) For(settings config.Settings, getenv func(string) string, home string) *Engine {
+	return &Engine{settings: settings, getenv: getenv, home: home, machinery: e.machinery}
 }
 
 // Close ends the guards. Runs still going on are the caller's to cancel first.
 func (e *Engine) Close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for root, g := range e.guards {
+	for of, g := range e.guards {
 		if err := g.Close(); err != nil {
-			e.log.Warn("ending a guard", "root", root, "err", err)
+			e.log.Warn("ending a guard", "root", of.root, "err", err)
 		}
-		delete(e.guards, root)
+		delete(e.guards, of)
 	}
 }
 

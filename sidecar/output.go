@@ -3,6 +3,7 @@ package sidecar
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -73,8 +74,43 @@ func (c *capture) keep(b []byte) {
 func (c *capture) output() protocol.Output {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.file != nil {
+		if err := c.file.Close(); err != nil && c.err == nil {
+			c.err = err
+		}
+	}
+	return c.shown()
+}
+
+// Kept is what there is of one stream so far, as it was written.
+type Kept struct {
+	// Total is how many bytes the program wrote.
+	Total int64
+	// Head is all of it when File is "", unless storing it failed; then it is the beginning.
+	Head []byte
+	// File has the whole; absolute.
+	File string
+}
+
+// kept is the stream up to now.
+func (c *capture) kept() Kept {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := Kept{Total: c.total}
+	if c.file != nil && c.err == nil {
+		k.File = c.file.Name()
+		return k
+	}
+	k.Head = slices.Clone(c.head)
+	if c.total == int64(len(c.head)+len(c.tail)) {
+		k.Head = append(k.Head, c.tail...)
+	}
+	return k
+}
+
+func (c *capture) shown() protocol.Output {
 	out := protocol.Output{Bytes: c.total, Truncated: c.total > int64(len(c.head)+len(c.tail))}
-	where := c.keepFile(&out)
+	where := c.place(&out)
 	if !out.Truncated {
 		out.Text = valid(string(c.head) + string(c.tail))
 		return out
@@ -84,14 +120,11 @@ func (c *capture) output() protocol.Output {
 	return out
 }
 
-// keepFile closes the file and names it, in the result and in words.
-func (c *capture) keepFile(out *protocol.Output) (where string) {
+// place names the file, in the result and in words.
+func (c *capture) place(out *protocol.Output) (where string) {
 	if c.file != nil {
 		out.File = c.file.Name()
 		where = ", the whole is in " + out.File
-		if err := c.file.Close(); err != nil && c.err == nil {
-			c.err = err
-		}
 	}
 	if c.err != nil {
 		where = fmt.Sprintf(", and the whole could not be stored: %v", c.err)

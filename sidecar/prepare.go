@@ -46,11 +46,12 @@ type prepared struct {
 }
 
 // prepare looks at the workspace, takes hold of what must not change, and plans. Nothing has started when it returns.
-func (e *Engine) prepare(ctx context.Context, dir string, p protocol.RunParams) (*prepared, error) {
-	prep, j, err := e.survey(ctx, dir, p)
+func (e *Engine) prepare(ctx context.Context, r Request) (*prepared, error) {
+	prep, j, err := e.survey(ctx, r.Dir, r.Params)
 	if err != nil {
 		return nil, err
 	}
+	prep.id = r.ID
 	if err := prep.placehold(); err != nil {
 		return nil, err
 	}
@@ -76,7 +77,7 @@ func (e *Engine) survey(ctx context.Context, dir string, p protocol.RunParams) (
 	if err != nil {
 		return nil, job{}, err
 	}
-	prep := &prepared{id: newID(), ws: ws, env: environment, engine: e}
+	prep := &prepared{ws: ws, env: environment, engine: e}
 	j := job{ws: ws, env: environment, settings: e.settings, account: thisAccount(e.resolvedHome(), ws.Root), params: p, dir: cwd, getenv: e.getenv}
 	if prep.guard, err = e.guardOf(ws); err != nil {
 		return nil, j, err
@@ -108,7 +109,7 @@ func (e *Engine) rules() workspace.Rules {
 }
 
 func (e *Engine) mode() sandbox.MountMode {
-	if e.argvMounts.Load() {
+	if e.argvMounts.Load() || e.settings.Sandbox.Mounts == "argv" {
 		return sandbox.ByArgv
 	}
 	return e.host.Mounts
@@ -272,6 +273,9 @@ func (e *Engine) Environment(root string) (env.Environment, error) {
 
 // LongestTimeout is the longest that a run may last.
 func (e *Engine) LongestTimeout() time.Duration { return e.settings.Limits.TimeoutMax }
+
+// Longest is how long a run with these parameters may last.
+func (e *Engine) Longest(p protocol.RunParams) time.Duration { return timeout(p, e.settings.Limits) }
 
 // Plan is what a run would be: its plan and policy. It starts nothing and makes no placeholders.
 func (e *Engine) Plan(ctx context.Context, dir string, p protocol.RunParams) (sandbox.Plan, sandbox.Policy, error) {

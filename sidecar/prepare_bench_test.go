@@ -20,7 +20,7 @@ func BenchmarkPrepare(b *testing.B) {
 	e := New(Options{StateDir: b.TempDir(), Getenv: os.Getenv})
 	defer e.Close()
 	for b.Loop() {
-		p, err := e.prepare(b.Context(), dir, protocol.RunParams{Language: "bash", Code: "true"})
+		p, err := e.prepare(b.Context(), Request{ID: NewID(), Dir: dir, Params: protocol.RunParams{Language: "bash", Code: "true"}})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -34,7 +34,7 @@ func checkRequest(p protocol.RunParams, l config.Limits) error {
 		return bad("put it into a file of the workspace and run that, or raise limits.code", "the code has %d bytes, the limit is %d (limits.code)", len(p.Code), l.Code)
 	case p.Timeout < 0:
 		return bad("leave it out for the default", "the timeout %v is negative", p.Timeout)
-	case l.TimeoutMax > 0 && p.Timeout > l.TimeoutMax:
+	case l.TimeoutMax > 0 && time.Duration(p.Timeout) > l.TimeoutMax:
 		return bad("ask for less, or raise limits.timeout_max in the user's config", "the timeout %v is over the configured maximum %v (limits.timeout_max)", p.Timeout, l.TimeoutMax)
 	}
 	return checkTexts(p)
@@ -82,7 +82,7 @@ func workingDir(root, cwd string) (string, error) {
 // timeout is how long the run may last.
 func timeout(p protocol.RunParams, l config.Limits) time.Duration {
 	if p.Timeout > 0 {
-		return p.Timeout
+		return time.Duration(p.Timeout)
 	}
 	return l.Timeout
 }

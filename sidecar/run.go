@@ -1,7 +1,6 @@
 package sidecar
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -28,28 +27,60 @@ const keptOutput = 1 << 20
 // may have to cut.
 const filedOutput = 4000
 
+// Request is a run to be done.
+type Request struct {
+	// ID is the run's; "" has Do make one (see NewID).
+	ID string
+	// Dir is a folder of the workspace; Source says where it came from, for the result.
+	Dir, Source string
+	Params      protocol.RunParams
+	// Stdin is the program's input after Params.Stdin; nil is none.
+	Stdin io.Reader
+	// Sink takes output while the run lasts; nil is nobody.
+	Sink Sink
+	// Live is told, before the program starts, how to look at the output so far; nil is nobody.
+	Live func(Live)
+}
+
+// Live is the output of a run that goes on. It is safe to use also when the run has ended.
+type Live func(protocol.Stream) Kept
+
 // Run runs code or a command in the workspace around dir, and returns when every process of the run is gone
 // and the audit is done. source says where dir came from, for the result. sink may be nil.
 func (e *Engine) Run(ctx context.Context, dir, source string, p protocol.RunParams, sink Sink) (protocol.RunResult, error) {
-	return e.RunWithInput(ctx, dir, source, p, bytes.NewReader(p.Stdin), sink)
+	return e.Do(ctx, Request{Dir: dir, Source: source, Params: p, Sink: sink})
 }
 
-// RunWithInput is Run with a standard input that streams; nil is an empty one.
-func (e *Engine) RunWithInput(ctx context.Context, dir, source string, p protocol.RunParams, stdin io.Reader, sink Sink) (protocol.RunResult, error) {
+// Do does a run, and returns when every process of it is gone and the audit is done.
+func (e *Engine) Do(ctx context.Context, r Request) (protocol.RunResult, error) {
 	asked := time.Now()
-	if err := checkRequest(p, e.settings.Limits); err != nil {
+	if r.ID == "" {
+		r.ID = NewID()
+	}
+	if err := checkRequest(r.Params, e.settings.Limits); err != nil {
 		return protocol.RunResult{}, err
 	}
-	result, err := e.attempt(ctx, dir, p, stdin, sink)
+	result, err := e.attempt(ctx, r)
 	if e.retry(err) {
-		result, err = e.attempt(ctx, dir, p, stdin, sink)
+		result, err = e.attempt(ctx, r)
 	}
 	if err != nil {
-		return result, e.explain(err, dir)
+		return result, e.explain(err, r.Dir)
 	}
-	result.Duration = time.Since(asked)
-	result.WorkspaceSource = source
+	result.Duration = protocol.Duration(time.Since(asked))
+	result.WorkspaceSource = r.Source
 	return result, nil
+}
+
+// input is all that the program reads.
+func (r Request) input() io.Reader {
+	switch {
+	case r.Stdin == nil:
+		return strings.NewReader(r.Params.Stdin)
+	case r.Params.Stdin == "":
+		return r.Stdin
+	}
+	return io.MultiReader(strings.NewReader(r.Params.Stdin), r.Stdin)
 }
 
 // retry decides whether a run that never started is worth a second try: a protected path that changed while
@@ -69,8 +100,8 @@ func (e *Engine) retry(err error) bool {
 }
 
 // attempt is one try: prepare, run, audit, and clear away.
-func (e *Engine) attempt(ctx context.Context, dir string, p protocol.RunParams, stdin io.Reader, sink Sink) (protocol.RunResult, error) {
-	prep, err := e.prepare(ctx, dir, p)
+func (e *Engine) attempt(ctx context.Context, r Request) (protocol.RunResult, error) {
+	prep, err := e.prepare(ctx, r)
 	if err != nil {
 		return protocol.RunResult{}, err
 	}
@@ -80,12 +111,15 @@ func (e *Engine) attempt(ctx context.Context, dir string, p protocol.RunParams, 
 	late := new(sandbox.Late)
 	watch := prep.watch(stop, late)
 	out := prep.captures(e)
+	if r.Live != nil {
+		r.Live(out.live)
+	}
 	following := make(chan struct{})
 	go func() {
 		defer close(following)
 		prep.follow(ctx, late)
 	}()
-	end, err := sandbox.Run(ctx, prep.plan, sandbox.IO{Stdin: stdin, Stdout: out.writer(protocol.Stdout, sink), Stderr: out.writer(protocol.Stderr, sink), Late: late})
+	end, err := sandbox.Run(ctx, prep.plan, sandbox.IO{Stdin: r.input(), Stdout: out.writer(protocol.Stdout, r.Sink), Stderr: out.writer(protocol.Stderr, r.Sink), Late: late})
 	stop()
 	<-following
 	findings, pending := e.audit(watch, prep)
@@ -97,6 +131,14 @@ func (e *Engine) attempt(ctx context.Context, dir string, p protocol.RunParams, 
 
 // captures are both streams of a run.
 type captures struct{ stdout, stderr *capture }
+
+// live is the output so far.
+func (c captures) live(s protocol.Stream) Kept {
+	if s == protocol.Stderr {
+		return c.stderr.kept()
+	}
+	return c.stdout.kept()
+}
 
 func (c captures) writer(s protocol.Stream, sink Sink) io.Writer {
 	to := c.stdout
@@ -144,8 +186,8 @@ func (p *prepared) result(end sandbox.End, out captures, findings []protocol.Fin
 	return r
 }
 
-// newID is a run's id: the time, so that ids sort, and enough chance that two never meet.
-func newID() string {
+// NewID is a run's id: the time, so that ids sort, and enough chance that two never meet.
+func NewID() string {
 	var b [4]byte
 	_, _ = rand.Read(b[:])
 	return fmt.Sprintf("%s-%x", time.Now().UTC().Format("20060102-150405"), b)

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"path/filepath"
 	"sync"
 
 	"code.sidecar.dev/sidecar"
+	"code.sidecar.dev/sidecar/env"
+	"code.sidecar.dev/sidecar/protocol"
 )
 
 // engines are one a workspace: each project has settings of its own.
@@ -19,12 +22,25 @@ func newEngines(f *flags, t terminal) *engines {
 	return &engines{flags: f, term: t, made: map[string]*sidecar.Engine{}}
 }
 
-// of is the engine for the project around a folder.
-func (e *engines) of(dir string) (*sidecar.Engine, error) {
-	root, err := sidecar.Root(dir)
+func (e *engines) run(ctx context.Context, root string, p protocol.RunParams, out func(protocol.Stream, []byte)) (protocol.RunResult, error) {
+	made, err := e.of(root)
+	if err != nil {
+		return protocol.RunResult{}, err
+	}
+	return made.Run(ctx, root, "", p, out)
+}
+
+func (e *engines) envs(_ context.Context, root string) ([]protocol.Environment, error) {
+	made, err := e.of(root)
 	if err != nil {
 		return nil, err
 	}
+	found, err := made.Environment(root)
+	return []protocol.Environment{env.List(found)}, err
+}
+
+// of is the engine for the project at root.
+func (e *engines) of(root string) (*sidecar.Engine, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	key := filepath.Clean(root)

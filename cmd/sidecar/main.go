@@ -10,9 +10,6 @@ import (
 	_ "code.sidecar.dev/sandbox/shim" // this binary is also what runs first inside a sandbox
 )
 
-// version is set by the linker for releases.
-var version = "dev"
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()

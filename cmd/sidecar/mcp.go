@@ -6,23 +6,39 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"code.sidecar.dev/sidecar/env"
+	"code.sidecar.dev/sidecar"
+	"code.sidecar.dev/sidecar/client"
 	"code.sidecar.dev/sidecar/mcp"
 	"code.sidecar.dev/sidecar/protocol"
 )
 
 func mcpCommand(f *flags, t terminal) *cobra.Command {
-	return &cobra.Command{
+	inProcess := false
+	c := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve MCP on standard input and output: the tools run_code and list_envs",
 		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return serveMCP(c.Context(), f, t) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			var b backend = newShared(f, t)
+			if inProcess {
+				b = newEngines(f, t)
+			}
+			defer b.close()
+			return serveMCP(c.Context(), b, f, t)
+		},
 	}
+	c.Flags().BoolVar(&inProcess, "in-process", false, "run in this process, unseen by the project's sidecar")
+	return c
 }
 
-func serveMCP(ctx context.Context, f *flags, t terminal) error {
-	engines := newEngines(f, t)
-	defer engines.close()
+// backend does what MCP's tools ask for, in the project at root: its sidecar, or this process.
+type backend interface {
+	run(ctx context.Context, root string, p protocol.RunParams, out func(protocol.Stream, []byte)) (protocol.RunResult, error)
+	envs(ctx context.Context, root string) ([]protocol.Environment, error)
+	close()
+}
+
+func serveMCP(ctx context.Context, b backend, f *flags, t terminal) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = "/"
@@ -30,19 +46,36 @@ func serveMCP(ctx context.Context, f *flags, t terminal) error {
 	home, _ := os.UserHomeDir()
 	return mcp.Serve(ctx, t.in, t.out, mcp.Options{
 		Name: "sidecar", Version: version, Log: f.log(t), Flag: f.workspace, Getenv: os.Getenv, Dir: dir, Home: home,
-		Run: func(ctx context.Context, root, source string, p protocol.RunParams, out func(protocol.Stream, []byte)) (protocol.RunResult, error) {
-			e, err := engines.of(root)
+		Run: func(ctx context.Context, dir, _ string, p protocol.RunParams, out func(protocol.Stream, []byte)) (protocol.RunResult, error) {
+			root, err := sidecar.Root(dir)
 			if err != nil {
 				return protocol.RunResult{}, err
 			}
-			return e.Run(ctx, root, source, p, out)
+			return b.run(ctx, root, p, out)
 		},
-		Envs: func(ctx context.Context, root string) (env.Environment, error) {
-			e, err := engines.of(root)
+		Envs: func(ctx context.Context, dir string) ([]protocol.Environment, error) {
+			root, err := sidecar.Root(dir)
 			if err != nil {
-				return env.Environment{}, err
+				return nil, err
 			}
-			return e.Environment(root)
+			return b.envs(ctx, root)
 		},
 	})
 }
+
+// shared has the projects' sidecars do it.
+type shared struct{ pool *client.Pool }
+
+func newShared(f *flags, t terminal) shared { return shared{client.NewPool(f.as("mcp", t))} }
+
+func (s shared) run(ctx context.Context, root string, p protocol.RunParams, out func(protocol.Stream, []byte)) (protocol.RunResult, error) {
+	return s.pool.Run(ctx, root, protocol.RunRequest{RunParams: p}, nil, out)
+}
+
+func (s shared) envs(ctx context.Context, root string) ([]protocol.Environment, error) {
+	var r protocol.EnvsResult
+	err := s.pool.Ask(ctx, root, protocol.MethodEnvs, nil, &r)
+	return r.Environments, err
+}
+
+func (s shared) close() { s.pool.Close() }

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"code.sidecar.dev/sidecar"
+	"code.sidecar.dev/sidecar/client"
 	"code.sidecar.dev/sidecar/env"
 	"code.sidecar.dev/sidecar/protocol"
 )
@@ -26,6 +28,8 @@ type runFlags struct {
 	timeout  time.Duration
 	dryRun   bool
 	json     bool
+	// inProcess keeps the project's sidecar out of it.
+	inProcess bool
 }
 
 func runCommand(f *flags, t terminal) *cobra.Command {
@@ -50,6 +54,10 @@ tasks, agent settings, …). There is no network, and the home folder is empty.`
 	fs.DurationVar(&r.timeout, "timeout", 0, "end the run after this `time` (default: the longest the settings allow)")
 	fs.BoolVar(&r.dryRun, "dry-run", false, "print the policy, or with --json the whole plan, and run nothing")
 	fs.BoolVar(&r.json, "json", false, "print the result as JSON when the run has ended")
+	fs.BoolVar(&r.inProcess, "in-process", false, "run in this process, unseen by the project's sidecar")
+	_ = c.RegisterFlagCompletionFunc("language", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return env.Names(), cobra.ShellCompDirectiveNoFileComp
+	})
 	return c
 }
 
@@ -72,11 +80,21 @@ func (r *runFlags) run(ctx context.Context, c *cobra.Command, args []string, t t
 	}
 	defer e.Close()
 	if params.Timeout == 0 {
-		params.Timeout = e.LongestTimeout()
+		params.Timeout = protocol.Duration(e.LongestTimeout())
 	}
 	if r.dryRun {
 		return r.show(ctx, e, dir, params, t)
 	}
+	result, err := r.execute(ctx, e, root, params, r.input(c, args, t), t)
+	if err != nil {
+		return err
+	}
+	result.WorkspaceSource = source
+	return r.finish(result, t)
+}
+
+// execute has the project's sidecar do the run, or does it in this process.
+func (r *runFlags) execute(ctx context.Context, e *sidecar.Engine, root string, p protocol.RunParams, stdin io.Reader, t terminal) (protocol.RunResult, error) {
 	out := func(s protocol.Stream, b []byte) {
 		to := t.out
 		if s == protocol.Stderr {
@@ -86,11 +104,12 @@ func (r *runFlags) run(ctx context.Context, c *cobra.Command, args []string, t t
 			_, _ = to.Write(b)
 		}
 	}
-	result, err := e.RunWithInput(ctx, dir, source, params, r.input(c, args, t), out)
-	if err != nil {
-		return err
+	if r.inProcess {
+		return e.Do(ctx, sidecar.Request{Dir: root, Params: p, Stdin: stdin, Sink: out})
 	}
-	return r.finish(result, t)
+	pool := client.NewPool(r.as("terminal", t))
+	defer pool.Close()
+	return pool.Run(ctx, root, protocol.RunRequest{RunParams: p}, stdin, out)
 }
 
 // finish prints what is to be said and passes the program's exit status on.
@@ -110,7 +129,7 @@ func (r *runFlags) finish(result protocol.RunResult, t terminal) error {
 
 // params are the request, without its standard input.
 func (r *runFlags) params(c *cobra.Command, args []string, t terminal) (protocol.RunParams, error) {
-	p := protocol.RunParams{Language: r.language, Cwd: r.cwd, Timeout: r.timeout, Client: "terminal"}
+	p := protocol.RunParams{Language: r.language, Cwd: r.cwd, Timeout: protocol.Duration(r.timeout), Client: "terminal"}
 	var err error
 	if p.Env, err = variables(r.env); err != nil {
 		return p, err

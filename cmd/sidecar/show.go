@@ -94,7 +94,8 @@ func envsCommand(f *flags, t terminal) *cobra.Command {
 		}
 		defer e.Close()
 		environment, err := e.Environment(root)
-		return environment, env.Text(environment), err
+		list := env.List(environment)
+		return list, env.Text(list), err
 	})
 }
 

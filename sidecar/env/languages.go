@@ -102,11 +102,11 @@ type UnknownLanguageError struct {
 
 // Error names the near languages and all known ones.
 func (e *UnknownLanguageError) Error() string {
-	return fmt.Sprintf("unknown language %s%s; known are %s", quoted(e.Name), suggestion(e.Near), listed(names()))
+	return fmt.Sprintf("unknown language %s%s; known are %s", quoted(e.Name), suggestion(e.Near), listed(Names()))
 }
 
-// names are the names of all languages.
-func names() []string {
+// Names are the names of all languages.
+func Names() []string {
 	all := make([]string, len(Languages))
 	for i, lang := range Languages {
 		all[i] = lang.Name

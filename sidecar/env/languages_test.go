@@ -135,7 +135,7 @@ func TestText(t *testing.T) {
 missing
   lua  apt-get install lua5.4
 `
-	if got := Text(sample()); got != want {
+	if got := Text(List(sample())); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

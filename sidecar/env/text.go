@@ -4,52 +4,27 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+
+	"code.sidecar.dev/sidecar/protocol"
 )
 
-// Listing is an environment as clients see it, in JSON.
-type Listing struct {
-	ID        string            `json:"id"`
-	Provider  string            `json:"provider"`
-	Languages []ListedLanguage  `json:"languages"`
-	Missing   []MissingLanguage `json:"missing,omitempty"`
-	// Path is PATH inside the sandbox.
-	Path []string `json:"path,omitempty"`
-}
-
-// ListedLanguage is a language that an environment can run.
-type ListedLanguage struct {
-	Name    string   `json:"name"`
-	Aliases []string `json:"aliases,omitempty"`
-	Version string   `json:"version,omitempty"`
-	Program string   `json:"program"`
-	// Via says how it was found.
-	Via string `json:"via,omitempty"`
-}
-
-// MissingLanguage is one that it cannot run, and how to get it.
-type MissingLanguage struct {
-	Name string `json:"name"`
-	Hint string `json:"hint"`
-}
-
 // List makes the listing of an environment, in the order of the table of languages.
-func List(e Environment) Listing {
-	l := Listing{ID: e.ID, Provider: e.Provider, Languages: []ListedLanguage{}, Path: e.Path}
+func List(e Environment) protocol.Environment {
+	l := protocol.Environment{ID: e.ID, Provider: e.Provider, Languages: []protocol.Language{}, Path: e.Path}
 	for _, lang := range Languages {
 		if interp, ok := e.Interpreters[lang.Name]; ok {
-			l.Languages = append(l.Languages, ListedLanguage{Name: lang.Name, Aliases: lang.Aliases,
+			l.Languages = append(l.Languages, protocol.Language{Name: lang.Name, Aliases: lang.Aliases,
 				Version: interp.Version, Program: interp.Program, Via: interp.Via})
 		}
 	}
 	for _, m := range e.Missing {
-		l.Missing = append(l.Missing, MissingLanguage{m.Language.Name, m.Hint})
+		l.Missing = append(l.Missing, protocol.MissingLanguage{Name: m.Language.Name, Hint: m.Hint})
 	}
 	return l
 }
 
 // Text lists an environment for people: what it can run, and what is missing with how to get it.
-func Text(e Environment) string {
-	l := List(e)
+func Text(l protocol.Environment) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "environment %s (provider %s)\n", l.ID, l.Provider)
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)

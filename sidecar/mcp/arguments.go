@@ -64,7 +64,7 @@ func readStdin(a *runArguments, raw json.RawMessage) error {
 	if json.Unmarshal(raw, &text) != nil {
 		return fmt.Errorf("must be a string")
 	}
-	a.params.Stdin = []byte(text)
+	a.params.Stdin = text
 	return nil
 }
 
@@ -95,7 +95,7 @@ func readTimeout(a *runArguments, raw json.RawMessage) error {
 	if seconds <= 0 || seconds > longestTimeout {
 		return fmt.Errorf("must be more than 0 and at most %d seconds; it is %s", longestTimeout, raw)
 	}
-	a.params.Timeout = time.Duration(math.Ceil(seconds * float64(time.Second)))
+	a.params.Timeout = protocol.Duration(math.Ceil(seconds * float64(time.Second)))
 	return nil
 }
 

@@ -16,8 +16,8 @@ func TestArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := protocol.RunParams{Language: "py", Code: "print(1)", Args: []string{"-v", ""}, Stdin: []byte("in"), Cwd: "src",
-		Env: map[string]string{"A": "1", "B": ""}, Timeout: 1500 * time.Millisecond}
+	want := protocol.RunParams{Language: "py", Code: "print(1)", Args: []string{"-v", ""}, Stdin: "in", Cwd: "src",
+		Env: map[string]string{"A": "1", "B": ""}, Timeout: protocol.Duration(1500 * time.Millisecond)}
 	if diff := cmp.Diff(want, got.params); diff != "" || got.workspace != "two" {
 		t.Errorf("-want +got:\n%s\nworkspace %q", diff, got.workspace)
 	}

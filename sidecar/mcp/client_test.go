@@ -77,7 +77,9 @@ func options(t *testing.T, r run) Options {
 			result.Workspace, result.WorkspaceSource = root, source
 			return result, err
 		},
-		Envs: func(context.Context, string) (env.Environment, error) { return fakeEnv(), nil },
+		Envs: func(context.Context, string) ([]protocol.Environment, error) {
+			return []protocol.Environment{env.List(fakeEnv())}, nil
+		},
 	}
 }
 

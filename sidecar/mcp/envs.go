@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"code.sidecar.dev/sidecar/env"
+	"code.sidecar.dev/sidecar/protocol"
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
@@ -49,17 +50,22 @@ func (c *conn) listEnvs(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 	if err != nil {
 		return failure(err), nil
 	}
-	e, err := c.o.Envs(ctx, where.root)
+	envs, err := c.o.Envs(ctx, where.root)
 	if err != nil {
 		return failure(err), nil
 	}
-	return envsResult(e, where), nil
+	return envsResult(envs, where), nil
 }
 
-func envsResult(e env.Environment, where choice) *mcp.CallToolResult {
-	shown := envsShown{Environments: []envShown{showEnv(e)}, Rules: rules,
+func envsResult(envs []protocol.Environment, where choice) *mcp.CallToolResult {
+	shown := envsShown{Environments: []envShown{}, Rules: rules,
 		Workspace: where.root, WorkspaceSource: where.source, Notes: where.notes}
-	text := strings.Join([]string{strings.TrimSpace(env.Text(e)), "",
+	var texts []string
+	for _, e := range envs {
+		shown.Environments = append(shown.Environments, showEnv(e))
+		texts = append(texts, strings.TrimSpace(env.Text(e)))
+	}
+	text := strings.Join([]string{strings.Join(texts, "\n"), "",
 		"Workspace: " + where.root + " (from " + where.source + ")", "Rules:", bullets(rules)}, "\n")
 	if len(where.notes) > 0 {
 		text += "\nNotes:\n" + bullets(where.notes)
@@ -67,16 +73,13 @@ func envsResult(e env.Environment, where choice) *mcp.CallToolResult {
 	return mcp.NewToolResultStructured(shown, text)
 }
 
-// showEnv lists languages in the order of the table.
-func showEnv(e env.Environment) envShown {
+func showEnv(e protocol.Environment) envShown {
 	shown := envShown{ID: e.ID, Provider: e.Provider, Languages: []languageShown{}, Missing: []missingShown{}}
-	for _, lang := range env.Languages {
-		if found, ok := e.Interpreters[lang.Name]; ok {
-			shown.Languages = append(shown.Languages, languageShown{lang.Name, found.Version, found.Program, found.Via})
-		}
+	for _, l := range e.Languages {
+		shown.Languages = append(shown.Languages, languageShown{l.Name, l.Version, l.Program, l.Via})
 	}
 	for _, m := range e.Missing {
-		shown.Missing = append(shown.Missing, missingShown{m.Language.Name, m.Hint})
+		shown.Missing = append(shown.Missing, missingShown{m.Name, m.Hint})
 	}
 	return shown
 }

@@ -3,6 +3,7 @@ package mcp
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"code.sidecar.dev/sidecar/protocol"
 	"github.com/mark3labs/mcp-go/mcp"
@@ -41,7 +42,7 @@ func runResult(r protocol.RunResult) *mcp.CallToolResult {
 	shown := runShown{
 		ID: r.ID, ExitCode: r.ExitCode, Signal: r.Signal, Limit: r.Limit, Cancelled: r.Cancelled,
 		Stdout: protocol.Output{Bytes: r.Stdout.Bytes}, Stderr: protocol.Output{Bytes: r.Stderr.Bytes},
-		Seconds: float64(r.Duration.Milliseconds()) / 1000, Workspace: r.Workspace, WorkspaceSource: r.WorkspaceSource,
+		Seconds: float64(time.Duration(r.Duration).Milliseconds()) / 1000, Workspace: r.Workspace, WorkspaceSource: r.WorkspaceSource,
 		Environment: r.Environment, Interpreter: r.Interpreter, AuditPending: r.AuditPending,
 		Findings: r.Findings[:min(len(r.Findings), mostFindings)], Gaps: shorter(r.Gaps),
 	}

@@ -65,7 +65,7 @@ func TestSnapshots(t *testing.T) {
 	}
 	golden(t, "list_envs.json", pretty(t, envs.Structured))
 	// How an environment reads is its own package's matter.
-	for _, want := range []string{strings.TrimSpace(env.Text(fakeEnv())), bullets(rules), "Workspace: / (from --workspace)"} {
+	for _, want := range []string{strings.TrimSpace(env.Text(env.List(fakeEnv()))), bullets(rules), "Workspace: / (from --workspace)"} {
 		if !strings.Contains(envs.Content[0].Text, want) {
 			t.Errorf("no %q in %q", want, envs.Content[0].Text)
 		}
@@ -87,8 +87,8 @@ func TestListEnvs(t *testing.T) {
 		t.Errorf("got %v", e)
 	}
 	o := options(t, quick)
-	o.Envs = func(context.Context, string) (env.Environment, error) {
-		return env.Environment{}, errors.New("no luck")
+	o.Envs = func(context.Context, string) ([]protocol.Environment, error) {
+		return nil, errors.New("no luck")
 	}
 	c = initialized(t, o, nil)
 	if e := c.failed(c.call("list_envs", `{}`, "")); e.Kind != protocol.Internal || e.Message != "no luck" {
@@ -98,7 +98,7 @@ func TestListEnvs(t *testing.T) {
 
 func TestRunResult(t *testing.T) {
 	full := protocol.RunResult{
-		ID: "r7", ExitCode: 137, Signal: "SIGKILL", Limit: "time", Duration: 1234567 * time.Microsecond, Workspace: "/w", WorkspaceSource: "roots",
+		ID: "r7", ExitCode: 137, Signal: "SIGKILL", Limit: "time", Duration: protocol.Duration(1234567 * time.Microsecond), Workspace: "/w", WorkspaceSource: "roots",
 		Environment: "host", Interpreter: "/usr/bin/python3.11",
 		Stdout:   protocol.Output{Text: "out\n", Bytes: 4},
 		Stderr:   protocol.Output{Text: "err", Bytes: 3},

@@ -12,7 +12,6 @@ import (
 	"io"
 	"log/slog"
 
-	"code.sidecar.dev/sidecar/env"
 	"code.sidecar.dev/sidecar/protocol"
 )
 
@@ -22,7 +21,7 @@ type RunFunc func(ctx context.Context, root, source string, p protocol.RunParams
 	out func(protocol.Stream, []byte)) (protocol.RunResult, error)
 
 // EnvsFunc says what code can run with in the workspace at root.
-type EnvsFunc func(ctx context.Context, root string) (env.Environment, error)
+type EnvsFunc func(ctx context.Context, root string) ([]protocol.Environment, error)
 
 // Options say who serves, where, and what does the work.
 type Options struct {

@@ -3,8 +3,6 @@
 // can use it, and other languages' types can be generated from it.
 package protocol
 
-import "time"
-
 // RunParams asks for one execution of code, or of a command, in the workspace's sandbox.
 // Exactly one of Code (with Language) and Command is set.
 type RunParams struct {
@@ -16,14 +14,14 @@ type RunParams struct {
 	Command []string `json:"command,omitempty"`
 	// Args are further arguments of the program that Code is.
 	Args []string `json:"args,omitempty"`
-	// Stdin is what the program reads on standard input; nil is an empty input.
-	Stdin []byte `json:"stdin,omitempty"`
+	// Stdin is what the program reads on standard input, as UTF-8 text.
+	Stdin string `json:"stdin,omitempty"`
 	// Env adds variables to the clean set. Values never appear in an argument list.
 	Env map[string]string `json:"env,omitempty"`
 	// Cwd is the working folder: absolute, or relative to the workspace's root; it must be inside it.
 	Cwd string `json:"cwd,omitempty"`
 	// Timeout is how long the run may last; 0 is the configured default. It may not exceed the configured maximum.
-	Timeout time.Duration `json:"timeout,omitempty"`
+	Timeout Duration `json:"timeoutMs,omitempty"`
 	// Client says who asks, for people to read ("terminal", "claude-code 2.1").
 	Client string `json:"client,omitempty"`
 }
@@ -63,7 +61,7 @@ type RunResult struct {
 	Stdout    Output `json:"stdout"`
 	Stderr    Output `json:"stderr"`
 	// Duration is from the request to the program's end.
-	Duration time.Duration `json:"duration"`
+	Duration Duration `json:"durationMs"`
 	// MaxRSS is the largest resident memory of a single process of the run, in bytes.
 	MaxRSS int64 `json:"maxRSS,omitempty"`
 	// Workspace is the root the run had; WorkspaceSource says where it came from ("roots", "--workspace", …).
@@ -105,68 +103,6 @@ type Finding struct {
 	// MovedTo is where a disarmed file is now; absolute.
 	MovedTo string `json:"movedTo,omitempty"`
 	Error   string `json:"error,omitempty"`
-}
-
-// ErrorKind is one of the few, stable kinds of error.
-type ErrorKind string
-
-// The kinds of error. Each has one exit status (ExitStatus).
-const (
-	BadRequest         ErrorKind = "bad_request"
-	UnknownEnvironment ErrorKind = "unknown_environment"
-	BuildFailed        ErrorKind = "build_failed"
-	Denied             ErrorKind = "denied_by_policy"
-	BackendMissing     ErrorKind = "backend_missing"
-	TimedOut           ErrorKind = "timed_out"
-	OutOfMemory        ErrorKind = "out_of_memory"
-	Cancelled          ErrorKind = "cancelled"
-	Gone               ErrorKind = "sidecar_gone"
-	Internal           ErrorKind = "internal"
-)
-
-// Error says what was asked, what stands against it, and, in Hint, what to do.
-type Error struct {
-	Kind    ErrorKind `json:"kind"`
-	Message string    `json:"message"`
-	Hint    string    `json:"hint,omitempty"`
-	Err     error     `json:"-"`
-}
-
-// Error is the message, and the hint on a line of its own.
-func (e *Error) Error() string {
-	if e.Hint == "" {
-		return e.Message
-	}
-	return e.Message + "\n" + e.Hint
-}
-
-// Unwrap gives the cause.
-func (e *Error) Unwrap() error { return e.Err }
-
-// ExitStatus is the terminal's exit status for an error of this kind. A program's own status passes through,
-// so these are chosen where few programs end: 64 to 78 follow sysexits(3), 124 follows timeout(1).
-func (k ErrorKind) ExitStatus() int {
-	switch k {
-	case BadRequest:
-		return 64
-	case UnknownEnvironment:
-		return 69
-	case BuildFailed:
-		return 70
-	case Denied:
-		return 77
-	case BackendMissing:
-		return 72
-	case TimedOut:
-		return 124
-	case OutOfMemory:
-		return 137
-	case Cancelled:
-		return 130
-	case Gone:
-		return 75
-	}
-	return 70
 }
 
 // ExitStatus is the terminal's exit status for a run that ended so: the program's own, unless a limit ended it.

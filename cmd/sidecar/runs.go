@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"code.sidecar.dev/sidecar/client"
+	"code.sidecar.dev/sidecar/protocol"
+)
+
+func runsCommand(f *flags, t terminal) *cobra.Command {
+	limit, live := 0, false
+	c := showCommand("runs", "List the runs of the project's sidecar, whoever asked for them, the newest first", t, func(ctx context.Context) (any, string, error) {
+		c, err := f.attach(ctx, t)
+		if err != nil {
+			return nil, "", err
+		}
+		defer c.Close()
+		var r protocol.RunsResult
+		err = c.Call(ctx, protocol.MethodRuns, protocol.RunsParams{Limit: limit, Live: live}, &r)
+		return r.Runs, runsText(r.Runs, time.Now()), err
+	})
+	c.Flags().IntVarP(&limit, "limit", "n", 20, "list at most this `number`; 0 is all that are remembered")
+	c.Flags().BoolVar(&live, "live", false, "only those that go on")
+	return c
+}
+
+func runsText(runs []protocol.Run, now time.Time) string {
+	if len(runs) == 0 {
+		return "no runs\n"
+	}
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, r := range runs {
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", r.ID, r.Started.Local().Format(time.TimeOnly), clean(runText(r, now)))
+	}
+	_ = w.Flush()
+	return b.String()
+}
+
+func outputCommand(f *flags, t terminal) *cobra.Command {
+	stderr, follow := false, false
+	c := &cobra.Command{
+		Use:   "output ID",
+		Short: "Print what a run printed, all of it, also while it goes on",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			of, err := f.sidecarOf(c.Context(), args[0], t)
+			if err != nil {
+				return err
+			}
+			defer of.Close()
+			if c.Flags().Changed("stderr") {
+				return printed(c.Context(), of, protocol.RunOutputParams{ID: args[0], Stream: protocol.Stderr, AsBytes: true}, follow, t.out)
+			}
+			if err := printed(c.Context(), of, protocol.RunOutputParams{ID: args[0], Stream: protocol.Stdout, AsBytes: true}, follow, t.out); err != nil {
+				return err
+			}
+			return printed(c.Context(), of, protocol.RunOutputParams{ID: args[0], Stream: protocol.Stderr, AsBytes: true}, follow, t.err)
+		},
+		ValidArgsFunction: f.completeRuns(t),
+	}
+	c.Flags().BoolVar(&stderr, "stderr", false, "only its standard error, to standard output")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run ends")
+	return c
+}
+
+// printed copies one stream of a run.
+func printed(ctx context.Context, c *client.Client, p protocol.RunOutputParams, follow bool, to io.Writer) error {
+	for {
+		var r protocol.RunOutputResult
+		if err := c.Call(ctx, protocol.MethodRunOutput, p, &r); err != nil {
+			return err
+		}
+		if _, err := to.Write(r.Bytes); err != nil {
+			return err
+		}
+		if r.Missing > 0 && !r.Live {
+			return &protocol.Error{Kind: protocol.BadRequest, Message: fmt.Sprintf("%d more bytes could not be kept", r.Missing), Hint: "the disk may have been full while it ran"}
+		}
+		if r.Next >= r.Total && (!r.Live || !follow) {
+			return nil
+		}
+		if p.Offset = r.Next; len(r.Bytes) > 0 {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// sidecarOf is the sidecar that knows a run: that of the project here, or another one.
+func (f *flags) sidecarOf(ctx context.Context, id string, t terminal) (*client.Client, error) {
+	all, err := f.live(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	var found *client.Client
+	for _, c := range all {
+		var r protocol.RunOutputResult
+		if found == nil && c.Call(ctx, protocol.MethodRunOutput, protocol.RunOutputParams{ID: id, Stream: protocol.Stdout, Limit: 1}, &r) == nil {
+			found = c
+			continue
+		}
+		c.Close()
+	}
+	if found == nil {
+		return nil, &protocol.Error{Kind: protocol.BadRequest, Message: fmt.Sprintf("no sidecar that lives knows the run %.80q", id), Hint: "`sidecar runs` lists those of the project around here"}
+	}
+	return found, nil
+}
+
+// completeRuns offers the ids of the project's runs to a shell.
+func (f *flags) completeRuns(t terminal) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		s, err := f.attach(c.Context(), t)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		defer s.Close()
+		var r protocol.RunsResult
+		_ = s.Call(c.Context(), protocol.MethodRuns, nil, &r)
+		var out []string
+		for _, run := range r.Runs {
+			out = append(out, run.ID+"\t"+clean(title(run)))
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func cancelCommand(f *flags, t terminal) *cobra.Command {
+	return &cobra.Command{
+		Use:               "cancel ID",
+		Short:             "End a run, whoever asked for it",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: f.completeRuns(t),
+		RunE: func(c *cobra.Command, args []string) error {
+			of, err := f.sidecarOf(c.Context(), args[0], t)
+			if err != nil {
+				return err
+			}
+			defer of.Close()
+			var r protocol.CancelResult
+			if err := of.Call(c.Context(), protocol.MethodCancel, protocol.CancelParams{ID: args[0]}, &r); err != nil {
+				return err
+			}
+			if !r.Cancelled {
+				say(t, "it had ended before")
+			}
+			return nil
+		},
+	}
+}

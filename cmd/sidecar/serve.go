@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"code.sidecar.dev/sidecar"
+	"code.sidecar.dev/sidecar/client"
+	"code.sidecar.dev/sidecar/place"
+	"code.sidecar.dev/sidecar/protocol"
+	"code.sidecar.dev/sidecar/server"
+)
+
+type serveFlags struct {
+	*flags
+	idle  time.Duration
+	ready int
+}
+
+func serveCommand(f *flags, t terminal) *cobra.Command {
+	s := &serveFlags{flags: f}
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the project around here until nobody needs it; clients start this by themselves",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return s.serve(c.Context(), t) },
+	}
+	c.Flags().DurationVar(&s.idle, "idle", server.DefaultIdle, "end after this `time` with no client and no run")
+	c.Flags().IntVar(&s.ready, "ready-fd", 0, "say on this `descriptor` that it serves, as JSON")
+	_ = c.Flags().MarkHidden("ready-fd")
+	return c
+}
+
+func (s *serveFlags) serve(ctx context.Context, t terminal) error {
+	dir, _, err := s.folder()
+	if err != nil {
+		return err
+	}
+	root, err := sidecar.Root(dir)
+	if err != nil {
+		return s.say(err)
+	}
+	err = server.Serve(ctx, server.Options{Root: root, Build: build(), Idle: s.idle, Log: s.log(t)}, func(err error) { _ = s.say(err) })
+	if errors.Is(err, place.ErrHeld) {
+		return &protocol.Error{Kind: protocol.BadRequest, Message: "another sidecar serves " + root, Hint: "`sidecar status` shows it, `sidecar stop` ends it"}
+	}
+	return err
+}
+
+// say tells who started us how it went, and gives the error back.
+func (s *serveFlags) say(err error) error {
+	if s.ready == 0 {
+		return err
+	}
+	syscall.CloseOnExec(s.ready) // runs must not have it
+	f := os.NewFile(uintptr(s.ready), "ready")
+	if f == nil {
+		return err
+	}
+	defer f.Close()
+	r := client.Ready{Held: errors.Is(err, place.ErrHeld)}
+	if err != nil && !r.Held && !errors.As(err, &r.Error) {
+		r.Error = &protocol.Error{Kind: protocol.Internal, Message: err.Error()}
+	}
+	return errors.Join(err, json.NewEncoder(f).Encode(r))
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"code.sidecar.dev/sidecar/client"
+	"code.sidecar.dev/sidecar/protocol"
+)
+
+func statusCommand(f *flags, t terminal) *cobra.Command {
+	watch := false
+	c := showCommand("status", "Show every sidecar that lives: its project, clients and runs", t, func(ctx context.Context) (any, string, error) {
+		all, err := f.statuses(ctx, t)
+		return all, statusText(all, time.Now()), err
+	})
+	c.Flags().BoolVar(&watch, "watch", false, "go on, and print it anew whenever something changes")
+	once := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if !watch {
+			return once(c, args)
+		}
+		return f.watch(c.Context(), t, c.Flags().Changed("json"))
+	}
+	return c
+}
+
+// statuses are those of every sidecar that lives, by workspace.
+func (f *flags) statuses(ctx context.Context, t terminal) ([]protocol.StatusResult, error) {
+	clients, err := f.live(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	all := []protocol.StatusResult{}
+	for _, c := range clients {
+		if s, err := statusOf(ctx, c); err == nil {
+			all = append(all, s)
+		}
+		c.Close()
+	}
+	slices.SortFunc(all, func(a, b protocol.StatusResult) int { return cmp.Compare(a.Workspace, b.Workspace) })
+	return all, nil
+}
+
+// answerWithin is how long a sidecar may take to say how it is; one that hangs is left out.
+const answerWithin = 3 * time.Second
+
+func statusOf(ctx context.Context, c *client.Client) (protocol.StatusResult, error) {
+	ctx, stop := context.WithTimeout(ctx, answerWithin)
+	defer stop()
+	var s protocol.StatusResult
+	err := c.Call(ctx, protocol.MethodStatus, nil, &s)
+	s.Clients = slices.DeleteFunc(s.Clients, func(c protocol.Client) bool { return c.Name == "sidecar status" })
+	return s, err
+}
+
+// watchEvery is how often --watch looks.
+const watchEvery = 200 * time.Millisecond
+
+// watch prints the status whenever it is another one than before.
+func (f *flags) watch(ctx context.Context, t terminal, asJSON bool) error {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for last := ""; ; {
+		all, err := f.statuses(ctx, t)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if now := essence(all); now != last {
+			last = now
+			if err := printStatus(t, all, asJSON); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func printStatus(t terminal, all []protocol.StatusResult, asJSON bool) error {
+	if asJSON {
+		return printJSON(t, all)
+	}
+	_, err := fmt.Fprintf(t.out, "—— %s\n%s", time.Now().Format(time.TimeOnly), statusText(all, time.Now()))
+	return err
+}
+
+// essence is a status without what changes all the time.
+func essence(all []protocol.StatusResult) string {
+	var still []protocol.StatusResult
+	for _, s := range all {
+		s.Memory = 0
+		still = append(still, s)
+	}
+	return statusText(still, time.Time{})
+}
+
+// statusText shows sidecars to people; ages are left out at the zero time.
+func statusText(all []protocol.StatusResult, now time.Time) string {
+	if len(all) == 0 {
+		return "no sidecar lives; the next `sidecar run`, agent or editor starts one\n"
+	}
+	var b strings.Builder
+	for _, s := range all {
+		b.WriteString(clean(headline(s)) + "\n")
+		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		for _, c := range s.Clients {
+			_, _ = fmt.Fprintf(w, "  client\t%s\n", clean(clientText(c)))
+		}
+		for _, r := range s.Runs {
+			_, _ = fmt.Fprintf(w, "  run\t%s\n", clean(r.ID+"  "+runText(r, now)))
+		}
+		_ = w.Flush()
+	}
+	return b.String()
+}
+
+func headline(s protocol.StatusResult) string {
+	text := s.Workspace
+	if s.Branch != "" {
+		text += "  on " + s.Branch
+	}
+	if s.Worktree {
+		text += "  (a worktree of " + s.CommonDir + ")"
+	}
+	text += fmt.Sprintf("  process %d", s.PID)
+	if s.Memory > 0 {
+		text += fmt.Sprintf(", %d MiB", s.Memory>>20)
+	}
+	text += fmt.Sprintf(", %d before", s.RunsBefore)
+	if s.Ending {
+		text += ", ending"
+	}
+	return text
+}
+
+func clientText(c protocol.Client) string {
+	text := c.Name
+	if c.Version != "" {
+		text += " " + c.Version
+	}
+	if c.PID != 0 {
+		text += fmt.Sprintf("  process %d", c.PID)
+	}
+	return text
+}
+
+// runText is one line about a run.
+func runText(r protocol.Run, now time.Time) string {
+	text := r.Client + "  " + title(r)
+	switch {
+	case r.End == nil && !now.IsZero():
+		text += fmt.Sprintf("  for %s", now.Sub(r.Started).Round(100*time.Millisecond))
+	case r.End != nil:
+		text += "  " + ending(*r.End)
+	}
+	return text
+}
+
+func ending(e protocol.RunEnd) string {
+	took := fmt.Sprintf(" after %s", time.Duration(e.Duration).Round(time.Millisecond))
+	switch {
+	case e.Error != nil:
+		return "not run: " + firstLine(e.Error.Message)
+	case e.Limit != "":
+		return "stopped at the limit of " + e.Limit + took
+	case e.Cancelled:
+		return "cancelled" + took
+	}
+	text := fmt.Sprintf("exit %d", e.ExitCode) + took
+	if n := len(e.Findings); n > 0 {
+		text += fmt.Sprintf(", %d findings", n)
+	}
+	return text
+}
+
+// title is what a run is, in a few words.
+func title(r protocol.Run) string {
+	if len(r.Command) > 0 {
+		return shorten(strings.Join(r.Command, " "))
+	}
+	return r.Language + ": " + shorten(firstLine(r.Code))
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}
+
+func shorten(text string) string {
+	const most = 60
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}

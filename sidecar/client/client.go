@@ -1,0 +1,251 @@
+// Package client talks to sidecars: it finds the one of a workspace, starts it if none is there, and takes over from
+// one of an older program.
+//
+//	c, err := client.Connect(ctx, root, client.Options{Name: "terminal"})
+//	result, err := c.Run(ctx, protocol.RunRequest{RunParams: p}, nil, sink)
+//
+// Errors are *protocol.Error; one of kind Gone says that the sidecar ended. A run is asked for a second time, of the
+// next sidecar, only if it had not started.
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	lsp "go.lsp.dev/protocol"
+
+	"code.sidecar.dev/sidecar/place"
+	"code.sidecar.dev/sidecar/protocol"
+	"code.sidecar.dev/sidecar/rpc"
+)
+
+// Options say who connects.
+type Options struct {
+	// Name is what other clients see of this one ("terminal").
+	Name string
+	// Build is this program; a sidecar of an older one is asked to make way.
+	Build protocol.Build
+	// Program starts a sidecar; "" is this process's own. Args precede the workspace.
+	Program string
+	// Settings are what --config named, if it did, and the person's file.
+	ExplicitConfig, ConfigFile string
+	// Output and Events say what the client wants to see of others' runs; zero is nothing.
+	Output protocol.Interest
+	Events bool
+	// Seen takes what the sidecar says by itself, in order; it must not block. Nil is nobody.
+	Seen func(method string, params json.RawMessage)
+	Log  *slog.Logger
+}
+
+// Client is a connection to one sidecar.
+type Client struct {
+	o     Options
+	peer  *rpc.Peer
+	about protocol.About
+	token atomic.Int64
+
+	mu   sync.Mutex
+	runs map[string]*pending
+}
+
+// pending is a run of this client that goes on.
+type pending struct {
+	sink    func(protocol.Stream, []byte)
+	started func(protocol.Run)
+	began   bool
+}
+
+// attach speaks with a sidecar that listens at p. The error of place.Nobody says that none does.
+func attach(ctx context.Context, p place.Place, o Options) (*Client, error) {
+	conn, err := p.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	c := &Client{o: o, runs: map[string]*pending{}}
+	c.peer = rpc.New(context.Background(), conn, rpc.Options{Handle: c.notified, Log: o.Log})
+	if err := c.initialize(ctx); err != nil {
+		if outdated(err) { // it is older: it makes way when asked
+			return c, err
+		}
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Attach connects to the sidecar that listens at p, and starts none.
+func Attach(ctx context.Context, p place.Place, o Options) (*Client, error) {
+	c, err := attach(ctx, p, o)
+	if err != nil && c != nil {
+		c.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// initializeTimeout is how long a sidecar may take to answer initialize; one that hangs is an error.
+const initializeTimeout = 10 * time.Second
+
+func (c *Client) initialize(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(ctx, initializeTimeout)
+	defer stop()
+	options, err := json.Marshal(protocol.InitializeOptions{Protocol: protocol.Version, Output: c.o.Output, Events: &c.o.Events,
+		Environment: environment(os.Environ()), ConfigFile: c.o.ConfigFile, ExplicitConfig: c.o.ExplicitConfig})
+	if err != nil {
+		return err
+	}
+	pid := int32(os.Getpid()) //nolint:gosec // pid_max is 2^22
+	var result lsp.InitializeResult
+	err = c.peer.Call(ctx, lsp.MethodInitialize, &lsp.InitializeParams{ProcessID: &pid,
+		ClientInfo:            lsp.ClientInfo{Name: c.o.Name, Version: lsp.NewOptional(c.o.Build.Version)},
+		InitializationOptions: lsp.LSPAny(options)}, &result)
+	if ctx.Err() != nil && err != nil {
+		return &protocol.Error{Kind: protocol.Gone, Message: "the sidecar does not answer", Hint: "end it with `kill`; `sidecar status` names its process", Err: err}
+	}
+	if err != nil {
+		return err
+	}
+	var experimental struct {
+		Sidecar protocol.About `json:"sidecar"`
+	}
+	if err := json.Unmarshal(result.Capabilities.Experimental, &experimental); err != nil {
+		return fmt.Errorf("what listens there is no sidecar: %w", err)
+	}
+	c.about = experimental.Sidecar
+	return c.peer.Notify(lsp.MethodInitialized, &lsp.InitializedParams{})
+}
+
+// environment makes a map of NAME=VALUE.
+func environment(list []string) map[string]string {
+	out := map[string]string{}
+	for _, kv := range list {
+		if name, value, ok := strings.Cut(kv, "="); ok {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// notified takes what the sidecar says by itself.
+func (c *Client) notified(_ context.Context, method string, params json.RawMessage) (any, error) {
+	switch method {
+	case protocol.MethodOutput:
+		var p protocol.OutputParams
+		if err := json.Unmarshal(params, &p); err != nil {
+			return nil, err
+		}
+		if r := c.pending(p.Token); r != nil && r.sink != nil {
+			r.sink(p.Stream, p.Bytes)
+		}
+	case protocol.MethodRunStarted:
+		var p protocol.RunEvent
+		if err := json.Unmarshal(params, &p); err != nil {
+			return nil, err
+		}
+		if r := c.pending(p.Run.Token); r != nil {
+			c.mu.Lock()
+			r.began = true
+			c.mu.Unlock()
+			r.started(p.Run)
+		}
+	}
+	if c.o.Seen != nil {
+		c.o.Seen(method, params)
+	}
+	return nil, nil
+}
+
+func (c *Client) pending(token string) *pending {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.runs[token]
+}
+
+// About is what the sidecar said of itself.
+func (c *Client) About() protocol.About { return c.about }
+
+// Done is closed when the connection has ended.
+func (c *Client) Done() <-chan struct{} { return c.peer.Done() }
+
+// Close ends the connection; the sidecar lives on.
+func (c *Client) Close() { c.peer.Drop() }
+
+// Call asks for anything else that the protocol has.
+func (c *Client) Call(ctx context.Context, method string, params, result any) error {
+	return c.peer.Call(ctx, method, params, result)
+}
+
+// cancelPatience is how long a cancelled run may take to end before its client stops waiting.
+const cancelPatience = 15 * time.Second
+
+// Run does a run. sink takes its output as bytes while it lasts, stdin is read until the run ends; both may be nil.
+// When ctx ends the run is cancelled, and the result is what came of it.
+func (c *Client) Run(ctx context.Context, req protocol.RunRequest, stdin io.Reader, sink func(protocol.Stream, []byte)) (protocol.RunResult, error) {
+	result, _, err := c.run(ctx, req, stdin, sink)
+	return result, err
+}
+
+// run also says whether the run had begun.
+func (c *Client) run(ctx context.Context, req protocol.RunRequest, stdin io.Reader, sink func(protocol.Stream, []byte)) (result protocol.RunResult, began bool, err error) {
+	req.Token = strconv.FormatInt(c.token.Add(1), 10)
+	req.Bytes, req.StreamStdin = true, stdin != nil
+	p := &pending{sink: sink, started: func(protocol.Run) {
+		if stdin != nil { // not before: a run that has to be asked for again must find all of it
+			go c.feed(req.Token, stdin)
+		}
+	}}
+	c.mu.Lock()
+	c.runs[req.Token] = p
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.runs, req.Token)
+		began = p.began
+	}()
+	answered := make(chan error, 1)
+	go func() { answered <- c.peer.Call(context.Background(), protocol.MethodRun, req, &result) }()
+	select {
+	case err = <-answered:
+		return result, began, err
+	case <-ctx.Done():
+	}
+	go func() {
+		_ = c.peer.Call(context.Background(), protocol.MethodCancel, protocol.CancelParams{Token: req.Token}, nil)
+	}()
+	late := time.NewTimer(cancelPatience)
+	defer late.Stop()
+	select {
+	case err = <-answered:
+	case <-late.C:
+		c.Close() // which ends the run on the sidecar's side as well
+		err = <-answered
+	}
+	return result, began, err
+}
+
+// feed hands standard input over, a piece at a time, as the program takes it.
+func (c *Client) feed(token string, stdin io.Reader) {
+	b := make([]byte, 32<<10)
+	for {
+		n, err := stdin.Read(b)
+		p := protocol.InputParams{Token: token, Data: b[:n], End: err != nil}
+		if c.pending(token) == nil || c.peer.Call(context.Background(), protocol.MethodInput, p, nil) != nil || err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"syscall"
+	"time"
+
+	"golang.org/x/mod/semver"
+
+	"code.sidecar.dev/sidecar/place"
+	"code.sidecar.dev/sidecar/protocol"
+)
+
+// patience is how long the whole of Connect may take: to find the sidecar, to start it, to have an older one make way.
+const patience = 20 * time.Second
+
+// Connect speaks with the sidecar of the workspace at root, and starts it if there is none. root is absolute, its
+// links resolved.
+func Connect(ctx context.Context, root string, o Options) (*Client, error) {
+	p, err := place.Of(root)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+		c, again, err := try(ctx, p, root, o)
+		if !again {
+			return c, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, &protocol.Error{Kind: protocol.Gone, Message: "no sidecar could be reached for " + root, Hint: "its log is in the state folder (sidecar/log); `sidecar status` shows those that live", Err: errors.Join(err, ctx.Err())}
+		case <-time.After(pause):
+		}
+	}
+}
+
+// try connects, or does the next thing that leads there; again says that it is to be tried once more.
+func try(ctx context.Context, p place.Place, root string, o Options) (c *Client, again bool, err error) {
+	c, err = attach(ctx, p, o)
+	switch {
+	case err == nil && !newer(o.Build, c.about.Build):
+		return c, false, nil
+	case err == nil || c != nil: // it is older: it finishes its runs, and leaves the place to ours
+		makeWay(ctx, c)
+		return nil, true, err
+	case place.Nobody(err):
+		err := start(ctx, root, o)
+		return nil, err == nil || errors.Is(err, place.ErrHeld), err
+	case gone(err) || errors.Is(err, syscall.EAGAIN): // it ended while we came
+		return nil, ctx.Err() == nil, err
+	}
+	return nil, false, explained(err)
+}
+
+func explained(err error) error {
+	var known *protocol.Error
+	if errors.As(err, &known) {
+		return known
+	}
+	return &protocol.Error{Kind: protocol.Gone, Message: "connecting to the sidecar: " + err.Error(), Err: err}
+}
+
+func makeWay(ctx context.Context, c *Client) {
+	defer c.Close()
+	c.o.Log.Info("a sidecar of an older program makes way", "its", c.about.Build.Version, "ours", c.o.Build.Version)
+	_ = c.Call(ctx, protocol.MethodStop, protocol.StopParams{Finish: true}, nil)
+}
+
+func kindOf(err error) protocol.ErrorKind {
+	var known *protocol.Error
+	if errors.As(err, &known) {
+		return known.Kind
+	}
+	return ""
+}
+
+func gone(err error) bool     { return kindOf(err) == protocol.Gone }
+func outdated(err error) bool { return kindOf(err) == protocol.Outdated }
+
+// newer says whether a is a later program than b: a later release, or, where the versions do not tell, a file that
+// was written later. It is an order, so that two programs never take turns in replacing each other.
+func newer(a, b protocol.Build) bool {
+	if semver.IsValid(a.Version) && semver.IsValid(b.Version) && semver.Compare(a.Version, b.Version) != 0 {
+		return semver.Compare(a.Version, b.Version) > 0
+	}
+	return a.Time.After(b.Time)
+}

@@ -1,0 +1,123 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"syscall"
+	"time"
+
+	"code.sidecar.dev/sidecar"
+	"code.sidecar.dev/sidecar/protocol"
+)
+
+// Pool has a connection to the sidecar of each workspace that it was asked about, and makes a new one when that
+// sidecar ended.
+type Pool struct {
+	o  Options
+	mu sync.Mutex
+	by map[string]*slot
+}
+
+// slot is the connection to one workspace's sidecar; its lock is held while it is made.
+type slot struct {
+	mu sync.Mutex
+	c  *Client
+}
+
+// NewPool makes a pool. It connects to nobody yet.
+func NewPool(o Options) *Pool { return &Pool{o: o, by: map[string]*slot{}} }
+
+// Close ends all connections.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.by {
+		s.mu.Lock()
+		if s.c != nil {
+			s.c.Close()
+		}
+		s.mu.Unlock()
+	}
+}
+
+// Of is the connection for the workspace at root, which has its links resolved.
+func (p *Pool) Of(ctx context.Context, root string) (*Client, error) {
+	p.mu.Lock()
+	s := p.by[root]
+	if s == nil {
+		s = new(slot)
+		p.by[root] = s
+	}
+	p.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.c != nil && !s.c.over() {
+		return s.c, nil
+	}
+	c, err := Connect(ctx, root, p.o)
+	s.c = c
+	return c, err
+}
+
+// over says whether the connection has ended.
+func (c *Client) over() bool {
+	select {
+	case <-c.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// Run does a run in the workspace at root. If its sidecar is gone before the run began, it is asked for once more;
+// if the sidecar ended while it went on, what it left is cleared away, and the error says so.
+func (p *Pool) Run(ctx context.Context, root string, req protocol.RunRequest, stdin io.Reader, sink func(protocol.Stream, []byte)) (protocol.RunResult, error) {
+	for again := true; ; again = false {
+		c, err := p.Of(ctx, root)
+		if err != nil {
+			return protocol.RunResult{}, err
+		}
+		result, began, err := c.run(ctx, req, stdin, sink)
+		if !gone(err) {
+			return result, err
+		}
+		c.Close()
+		if began || ctx.Err() != nil {
+			return result, lost(c.about.PID, err)
+		}
+		if !again {
+			return result, err
+		}
+	}
+}
+
+// lost waits for a dead sidecar's processes and clears its placeholders away; the error is for who asked for the run.
+func lost(pid int, err error) error {
+	for range 100 {
+		if syscall.Kill(pid, 0) != nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	message := fmt.Sprintf("the sidecar (process %d) ended while the run went on; the run was ended with it", pid)
+	if swept := sidecar.Sweep(); swept != nil {
+		message += fmt.Sprintf(", and its placeholders could not be taken away: %v", swept)
+	}
+	return &protocol.Error{Kind: protocol.Gone, Message: message, Hint: "what the run did until then stays; ask again, and a new sidecar is started", Err: err}
+}
+
+// Ask is a request to the sidecar of the workspace at root, made again once if that one is gone.
+func (p *Pool) Ask(ctx context.Context, root, method string, params, result any) error {
+	for again := true; ; again = false {
+		c, err := p.Of(ctx, root)
+		if err != nil {
+			return err
+		}
+		if err = c.Call(ctx, method, params, result); !gone(err) || !again {
+			return err
+		}
+		c.Close()
+	}
+}

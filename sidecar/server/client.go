@@ -1,0 +1,226 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	lsp "go.lsp.dev/protocol"
+
+	"code.sidecar.dev/sidecar"
+	"code.sidecar.dev/sidecar/config"
+	"code.sidecar.dev/sidecar/place"
+	"code.sidecar.dev/sidecar/protocol"
+	"code.sidecar.dev/sidecar/rpc"
+)
+
+// client is one connection.
+type client struct {
+	lsp.UnimplementedServer
+	server *Server
+	peer   *rpc.Peer
+	pid    int
+	since  time.Time
+	stop   context.CancelFunc
+
+	mu       sync.Mutex
+	info     lsp.ClientInfo
+	options  protocol.InitializeOptions
+	state    state
+	dropped  map[droppedKey]int64
+	tokens   map[string]*run
+	lastNote string
+}
+
+// state is where a client is in LSP's lifecycle.
+type state int
+
+const (
+	fresh state = iota
+	initialized
+	shutDown
+)
+
+type droppedKey struct {
+	id     string
+	stream protocol.Stream
+}
+
+// newClient starts to read from a connection.
+func newClient(s *Server, conn net.Conn) *client {
+	ctx, stop := context.WithCancel(context.Background())
+	c := &client{server: s, pid: place.PID(conn), since: time.Now(), stop: stop, dropped: map[droppedKey]int64{}, tokens: map[string]*run{}}
+	c.mu.Lock() // until peer is set
+	defer c.mu.Unlock()
+	c.peer = rpc.New(ctx, conn, rpc.Options{Handle: c.handle, LSP: c, Log: s.o.Log,
+		Ordered: map[string]bool{lsp.MethodInitialize: true, protocol.MethodRun: true, protocol.MethodInput: true}})
+	return c
+}
+
+// methods are what a client can ask for. Each has its file.
+var methods = map[string]func(*client, context.Context, json.RawMessage) (any, error){
+	protocol.MethodRun:       (*client).run,
+	protocol.MethodInput:     (*client).input,
+	protocol.MethodCancel:    (*client).cancel,
+	protocol.MethodRuns:      (*client).runs,
+	protocol.MethodRunOutput: (*client).runOutput,
+	protocol.MethodEnvs:      (*client).envs,
+	protocol.MethodStatus:    (*client).status,
+	protocol.MethodStop:      (*client).stopServer,
+}
+
+// handle answers a request of sidecar's own protocol.
+func (c *client) handle(ctx context.Context, method string, params json.RawMessage) (any, error) {
+	do, ok := methods[method]
+	if !ok {
+		return nil, rpc.Unknown(method)
+	}
+	if err := c.ready(method); err != nil {
+		return nil, err
+	}
+	return do(c, ctx, params)
+}
+
+// ready refuses what comes outside the lifecycle. A client whose protocol was refused may still ask the sidecar to
+// end, so that its own takes over.
+func (c *client) ready(method string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.state == initialized || method == protocol.MethodStop && c.state == fresh:
+		return nil
+	case c.state == fresh:
+		return rpc.NotInitialized(method)
+	}
+	return &protocol.Error{Kind: protocol.BadRequest, Message: method + " after shutdown", Hint: "connect anew"}
+}
+
+// Initialize is LSP's first request. The error of an unknown protocol says which side is the older.
+func (c *client) Initialize(_ context.Context, p *lsp.InitializeParams) (*lsp.InitializeResult, error) {
+	o, err := rpc.Params[protocol.InitializeOptions]("initialize: initializationOptions", json.RawMessage(p.InitializationOptions))
+	if err != nil {
+		return nil, err
+	}
+	if err := c.server.understands(o.Protocol); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state != fresh {
+		return nil, &protocol.Error{Kind: protocol.BadRequest, Message: "initialize was sent before", Hint: "send it once, first of all"}
+	}
+	if c.options, err = checked(o); err != nil {
+		return nil, err
+	}
+	c.state, c.info = initialized, p.ClientInfo
+	about, err := json.Marshal(map[string]protocol.About{"sidecar": c.server.about()})
+	if err != nil {
+		return nil, err
+	}
+	return &lsp.InitializeResult{
+		Capabilities: lsp.ServerCapabilities{Experimental: lsp.LSPAny(about)},
+		ServerInfo:   lsp.ServerInfo{Name: "sidecar", Version: lsp.NewOptional(c.server.o.Build.Version)},
+	}, nil
+}
+
+func checked(o protocol.InitializeOptions) (protocol.InitializeOptions, error) {
+	switch o.Output {
+	case protocol.AllOutput, protocol.OwnOutput, protocol.NoOutput:
+	case "":
+		o.Output = protocol.AllOutput
+	default:
+		return o, &protocol.Error{Kind: protocol.BadRequest, Message: fmt.Sprintf("initialize: output is %.40q", o.Output), Hint: `it is one of "all", "own" and "none"`}
+	}
+	return o, nil
+}
+
+func (s *Server) understands(version int) error {
+	switch {
+	case version == 0 || version >= protocol.OldestVersion && version <= protocol.Version:
+		return nil
+	case version > protocol.Version:
+		return &protocol.Error{Kind: protocol.Outdated, Message: fmt.Sprintf("this sidecar (%s) speaks protocol %d; the client wants %d", s.o.Build.Version, protocol.Version, version),
+			Hint: "end it with `sidecar stop`; the client's own takes its place"}
+	}
+	return &protocol.Error{Kind: protocol.Outdated, Message: fmt.Sprintf("the client speaks protocol %d; this sidecar (%s) wants %d to %d", version, s.o.Build.Version, protocol.OldestVersion, protocol.Version),
+		Hint: "update the client, or end this sidecar with `sidecar stop`"}
+}
+
+func (s *Server) about() protocol.About {
+	return protocol.About{Protocol: protocol.Version, Build: s.o.Build, Workspace: s.o.Root, PID: os.Getpid()}
+}
+
+// Shutdown is LSP's last request; the runs of this client are cancelled.
+func (c *client) Shutdown(context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state = shutDown
+	for _, r := range c.tokens {
+		r.cancel()
+	}
+	return nil
+}
+
+// Exit closes the connection; the sidecar itself lives on for the others.
+func (c *client) Exit(context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	go c.peer.Close()
+	return nil
+}
+
+// name is who it is, for people.
+func (c *client) name() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.info.Name == "" {
+		return fmt.Sprintf("process %d", c.pid)
+	}
+	return c.info.Name
+}
+
+// wants says what a client wants to be told.
+func (c *client) wants() (events bool, output protocol.Interest) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	events = c.state == initialized && (c.options.Events == nil || *c.options.Events)
+	if c.state != initialized {
+		return false, protocol.NoOutput
+	}
+	return events, c.options.Output
+}
+
+// engine is the engine with this client's settings, read anew, since files change.
+func (c *client) engine() (*sidecar.Engine, error) {
+	c.mu.Lock()
+	o := c.options
+	c.mu.Unlock()
+	getenv, home := os.Getenv, ""
+	if o.Environment != nil {
+		getenv = func(name string) string { return o.Environment[name] }
+		home = o.Environment["HOME"]
+	}
+	if home == "" {
+		home, _ = os.UserHomeDir()
+	}
+	settings, notes, err := config.Load(config.Sources{Explicit: o.ExplicitConfig, User: o.ConfigFile, Project: c.server.o.Root, Env: getenv})
+	if err != nil {
+		return nil, &protocol.Error{Kind: protocol.BadRequest, Message: err.Error(), Err: err}
+	}
+	c.note(fmt.Sprint(notes))
+	return c.server.engine.For(settings, getenv, home), nil
+}
+
+// note logs what is to be said of the settings, once.
+func (c *client) note(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if text != c.lastNote && text != "[]" {
+		c.server.o.Log.Info("settings", "notes", text)
+	}
+	c.lastNote = text
+}

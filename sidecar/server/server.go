@@ -1,0 +1,258 @@
+// Package server is the sidecar of one workspace: it does the runs of all its clients and lets each see them all.
+//
+//	err := server.Serve(ctx, server.Options{Root: root}, func(err error) { … })
+//
+// It listens on the workspace's socket (package place), speaks JSON-RPC there (package rpc, protocol's channel), and
+// ends by itself when nobody has needed it for a while, or when its workspace is gone. It trusts its clients, which
+// are programs of the same user; what holds off the code they hand over is the sandbox.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"code.sidecar.dev/sidecar"
+	"code.sidecar.dev/sidecar/place"
+	"code.sidecar.dev/sidecar/protocol"
+)
+
+// Options say what a server is for.
+type Options struct {
+	// Root is the workspace's root, absolute, with links resolved.
+	Root string
+	// Build is this program.
+	Build protocol.Build
+	// Idle is how long it stays with no client and no run; 0 is DefaultIdle.
+	Idle time.Duration
+	Log  *slog.Logger
+}
+
+// DefaultIdle is how long a sidecar outlives its last client.
+const DefaultIdle = 2 * time.Minute
+
+const (
+	// maxRuns go on at once; further ones wait for their turn.
+	maxRuns = 64
+	// maxClients are connected at once.
+	maxClients = 512
+	// watchEvery is how often the server looks whether its workspace is still there, and its clients read.
+	watchEvery = 2 * time.Second
+	// maxUnread is how long a client without a run may leave unread what was sent to it.
+	maxUnread = time.Minute
+)
+
+// Server serves one workspace.
+type Server struct {
+	o       Options
+	engine  *sidecar.Engine
+	started time.Time
+	root    os.FileInfo
+	held    *place.Held
+	socket  string
+	runs    *runs
+	slots   chan struct{}
+	// done is closed when the server is to end: nothing goes on any more.
+	done chan struct{}
+
+	mu      sync.Mutex
+	clients map[*client]bool
+	ending  bool
+	idle    *time.Timer
+	over    bool
+}
+
+// Serve takes the workspace's place and serves until it is over, which is no error; ready is told once whether it
+// serves: nil, or why not (place.ErrHeld when another one does).
+func Serve(ctx context.Context, o Options, ready func(error)) error {
+	s, err := listen(o)
+	ready(err)
+	if err != nil {
+		return err
+	}
+	go s.accept()
+	s.watch(ctx)
+	s.close()
+	return nil
+}
+
+func listen(o Options) (*Server, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Idle == 0 {
+		o.Idle = DefaultIdle
+	}
+	info, err := os.Stat(o.Root)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is no folder", o.Root)
+	}
+	if err != nil {
+		return nil, &protocol.Error{Kind: protocol.BadRequest, Message: fmt.Sprintf("the workspace: %v", err), Hint: "name an existing folder with --workspace", Err: err}
+	}
+	p, err := place.Of(o.Root)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{o: o, started: time.Now(), root: info, socket: p.Socket, runs: newRuns(), slots: make(chan struct{}, maxRuns), done: make(chan struct{}), clients: map[*client]bool{}}
+	s.engine = sidecar.New(sidecar.Options{Log: o.Log, Found: s.found})
+	s.idle = time.AfterFunc(o.Idle, s.whenIdle)
+	s.held, err = p.Listen()
+	return s, err
+}
+
+// accept takes clients in until the listener is closed.
+func (s *Server) accept() {
+	for {
+		conn, err := s.held.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // out of descriptors, say: what is connected goes on
+			s.o.Log.Error("accepting a client", "err", err)
+			time.Sleep(100 * time.Millisecond)
+			continue
+		}
+		if err := s.admit(conn); err != nil {
+			s.o.Log.Warn("refusing a client", "err", err)
+			_ = conn.Close()
+		}
+	}
+}
+
+// admit starts to serve a connection.
+func (s *Server) admit(conn net.Conn) error {
+	if err := place.SameUser(conn); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over || len(s.clients) >= maxClients {
+		return fmt.Errorf("%d clients are connected", len(s.clients))
+	}
+	c := newClient(s, conn)
+	s.clients[c] = true
+	s.idle.Stop()
+	go func() {
+		<-c.peer.Done()
+		s.left(c)
+	}()
+	return nil
+}
+
+// left forgets a client.
+func (s *Server) left(c *client) {
+	c.stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.clients, c)
+	if len(s.clients) == 0 {
+		s.idle.Reset(s.o.Idle)
+	}
+}
+
+// whenIdle ends the server if nobody came meanwhile.
+func (s *Server) whenIdle() {
+	s.mu.Lock()
+	idle := len(s.clients) == 0
+	s.mu.Unlock()
+	if idle {
+		s.o.Log.Info("ending: nobody has needed this sidecar for a while")
+		s.end(true)
+	}
+}
+
+// watch waits for the end, and sees that there is one.
+func (s *Server) watch(ctx context.Context) {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.done:
+			return
+		case <-ctx.Done():
+			s.end(false)
+			ctx = context.Background()
+		case <-tick.C:
+			if !s.there() {
+				s.o.Log.Info("ending: the workspace is gone")
+				s.end(true)
+			}
+			s.dropDeaf()
+		}
+	}
+}
+
+// there says whether the workspace is still the folder that it was.
+func (s *Server) there() bool {
+	info, err := os.Stat(s.o.Root)
+	return err == nil && os.SameFile(info, s.root)
+}
+
+// dropDeaf disconnects clients that do not read.
+func (s *Server) dropDeaf() {
+	for _, c := range s.everyone() {
+		if c.peer.Unread() > maxUnread && s.runs.of(c) == 0 {
+			s.o.Log.Warn("disconnecting a client that does not read", "client", c.name())
+			c.peer.Drop()
+		}
+	}
+}
+
+func (s *Server) everyone() []*client {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]*client, 0, len(s.clients))
+	for c := range s.clients {
+		out = append(out, c)
+	}
+	return out
+}
+
+// end takes no further clients and runs, leaves the place to a successor, and ends the server once no run goes on.
+// Runs are cancelled unless they may finish.
+func (s *Server) end(finish bool) {
+	s.mu.Lock()
+	first := !s.ending
+	s.ending = true
+	s.mu.Unlock()
+	if first {
+		s.held.Leave()
+	}
+	if !finish {
+		s.runs.cancelAll()
+	}
+	s.runs.whenNone(s.finish)
+}
+
+// finish ends the server.
+func (s *Server) finish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over {
+		s.over = true
+		close(s.done)
+	}
+}
+
+// close disconnects everybody.
+func (s *Server) close() {
+	var all sync.WaitGroup
+	for _, c := range s.everyone() {
+		all.Go(c.peer.Close)
+	}
+	all.Wait()
+	s.engine.Close()
+}
+
+// isEnding says whether further runs are refused.
+func (s *Server) isEnding() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ending
+}
