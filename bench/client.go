@@ -20,8 +20,8 @@ type client struct {
 }
 
 // dial starts `sidecar mcp` for a workspace and introduces itself.
-func dial(binary, ws string) (*client, error) {
-	cmd := exec.Command(binary, "mcp", "--workspace", ws)
+func dial(binary, ws string, flags ...string) (*client, error) {
+	cmd := exec.Command(binary, append([]string{"mcp", "--workspace", ws}, flags...)...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -84,8 +84,13 @@ func (c *client) call(method string, params any) (json.RawMessage, error) {
 }
 
 // pass runs the shortest Python program.
-func (c *client) pass() error {
-	raw, err := c.call("tools/call", map[string]any{"name": "run_code", "arguments": map[string]any{"language": "python", "code": "pass"}})
+func (c *client) pass() error { return c.run("python", "pass") }
+
+// nothing runs the shortest program there is.
+func (c *client) nothing() error { return c.run("bash", ":") }
+
+func (c *client) run(language, code string) error {
+	raw, err := c.call("tools/call", map[string]any{"name": "run_code", "arguments": map[string]any{"language": language, "code": code}})
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,7 @@
 // Command bench measures what sidecar promises about its speed and prints a table of it. Each comparison is
 // made within one run, call by call in turns, so that both sides meet the same machine.
 //
-//	bench/run [--check] [--rounds N]
+//	bench/run [--check] [--rounds N] [--only PART]
 package main
 
 import (
@@ -21,8 +21,9 @@ import (
 func main() {
 	check := flag.Bool("check", false, "exit with 1 when a target is missed")
 	rounds := flag.Int("rounds", 60, "how often each thing is measured")
+	only := flag.String("only", "", "the part whose name this is: overhead, channel, discovery, growth, memory")
 	flag.Parse()
-	met, err := bench(flag.Arg(0), *rounds)
+	met, err := bench(flag.Arg(0), *rounds, *only)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
@@ -39,7 +40,7 @@ type row struct {
 	met             bool
 }
 
-func bench(binary string, rounds int) (met bool, err error) {
+func bench(binary string, rounds int, only string) (met bool, err error) {
 	binary, err = filepath.Abs(binary)
 	if err != nil {
 		return false, err
@@ -49,9 +50,15 @@ func bench(binary string, rounds int) (met bool, err error) {
 		return false, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+	if err := project(filepath.Join(dir, "small"), 0, 10); err != nil {
+		return false, err
+	}
 	var rows []row
-	for _, measure := range []func(string, string, int) ([]row, error){overhead, discovery, growth} {
-		more, err := measure(binary, dir, rounds)
+	for _, part := range parts {
+		if only != "" && only != part.name {
+			continue
+		}
+		more, err := part.measure(binary, dir, rounds)
 		if err != nil {
 			return false, err
 		}
@@ -59,6 +66,12 @@ func bench(binary string, rounds int) (met bool, err error) {
 	}
 	return show(rows), nil
 }
+
+// parts are what is measured, in this order.
+var parts = []struct {
+	name    string
+	measure func(binary, dir string, rounds int) ([]row, error)
+}{{"overhead", overhead}, {"channel", channel}, {"discovery", discovery}, {"growth", growth}, {"memory", memory}}
 
 func show(rows []row) (met bool) {
 	met = true
@@ -81,9 +94,6 @@ func show(rows []row) (met bool) {
 // overhead compares run_code over MCP with the same arguments under plain bubblewrap.
 func overhead(binary, dir string, rounds int) ([]row, error) {
 	ws := filepath.Join(dir, "small")
-	if err := project(ws, 0, 10); err != nil {
-		return nil, err
-	}
 	plain, err := newPlain(binary, ws)
 	if err != nil {
 		return nil, err
@@ -133,6 +143,9 @@ func discovery(_, dir string, rounds int) ([]row, error) {
 // growth compares runs in a small workspace, one with many files (and as many submodules as
 // a third), and one with many submodules.
 func growth(binary, dir string, rounds int) ([]row, error) {
+	if err := project(filepath.Join(dir, "large"), 20, 100_000); err != nil {
+		return nil, err
+	}
 	if err := project(filepath.Join(dir, "few"), 20, 10); err != nil {
 		return nil, err
 	}
@@ -175,10 +188,14 @@ func inTurns(rounds int, calls ...func() error) ([]time.Duration, error) {
 	}
 	medians := make([]time.Duration, len(calls))
 	for i := range all {
-		slices.Sort(all[i])
-		medians[i] = all[i][len(all[i])/2]
+		medians[i] = median(all[i])
 	}
 	return medians, nil
+}
+
+func median(times []time.Duration) time.Duration {
+	slices.Sort(times)
+	return times[len(times)/2]
 }
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.1f", float64(d)/float64(time.Millisecond)) }

@@ -133,8 +133,11 @@ func (t *tree) judgedAsSite(ws *watchedState, st stamp) bool {
 
 // equal says that a file or link was replaced by one that says the same.
 func (t *tree) equal(ws *watchedState, st stamp) bool {
+	if st.mode != ws.at.mode || st.nlink > max(ws.at.nlink, 1) {
+		return false
+	}
 	dir, name, err := t.folderOf(ws.Path)
-	if err != nil || st.mode != ws.at.mode || st.nlink > max(ws.at.nlink, 1) {
+	if err != nil {
 		return false
 	}
 	defer unix.Close(dir)
@@ -174,8 +177,11 @@ func (t *tree) restore(ws *watchedState) {
 }
 
 func (t *tree) restoreLink(ws *watchedState) {
+	if ws.link == "" {
+		return
+	}
 	dir, name, err := t.folderOf(ws.Path)
-	if err != nil || ws.link == "" {
+	if err != nil {
 		return
 	}
 	defer unix.Close(dir)
