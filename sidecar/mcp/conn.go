@@ -43,6 +43,7 @@ type conn struct {
 	out     *writer
 	asks    asks
 	roots   *roots
+	outputs outputs
 	ctx     context.Context
 	stop    context.CancelCauseFunc
 	// slots holds one token for each run; who waits to put one in is served in order.

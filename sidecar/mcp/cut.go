@@ -13,11 +13,11 @@ const budget = 10_000
 // leastOutput is what output gets when notes and findings take up the budget.
 const leastOutput = 2_000
 
-// fit cuts the two outputs so that both together take up no more than room.
-func fit(stdout, stderr protocol.Output, room int) (protocol.Output, protocol.Output) {
+// fit puts the texts of the two outputs in, cut so that both together take up no more than room.
+func fit(stdout, stderr *outputShown, first, second protocol.Output, room int) {
 	room = max(room, leastOutput)
-	first, second := shares(textCost(stdout.Text), textCost(stderr.Text), room)
-	return cutOutput(stdout, first), cutOutput(stderr, second)
+	a, b := shares(textCost(first.Text), textCost(second.Text), room)
+	stdout.Output, stderr.Output = cutOutput(first, a, stdout.whole()), cutOutput(second, b, stderr.whole())
 }
 
 // shares divides room between two that want a and b: each gets half, and what the other leaves.
@@ -34,15 +34,12 @@ func shares(a, b, room int) (int, int) {
 	return half, room - half
 }
 
-// cutOutput keeps the head and the tail of an output.
-func cutOutput(o protocol.Output, room int) protocol.Output {
+// cutOutput keeps the head and the tail of an output, and says where the whole is.
+func cutOutput(o protocol.Output, room int, whole string) protocol.Output {
 	if textCost(o.Text) <= room {
 		return o
 	}
-	where := ""
-	if o.File != "" {
-		where = "; the whole is in " + o.File
-	}
+	where := suffix("; ", whole)
 	const markRoom = 60
 	head, tail := ends(o.Text, max(0, room-markRoom-textCost(where)))
 	left := max(o.Bytes, int64(len(o.Text))) - int64(len(head)+len(tail))

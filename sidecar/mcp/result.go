@@ -16,8 +16,8 @@ type runShown struct {
 	Signal          string             `json:"signal,omitempty"`
 	Limit           string             `json:"limit,omitempty"`
 	Cancelled       bool               `json:"cancelled,omitempty"`
-	Stdout          protocol.Output    `json:"stdout"`
-	Stderr          protocol.Output    `json:"stderr"`
+	Stdout          outputShown        `json:"stdout"`
+	Stderr          outputShown        `json:"stderr"`
 	Seconds         float64            `json:"seconds"`
 	Workspace       string             `json:"workspace"`
 	WorkspaceSource string             `json:"workspaceSource"`
@@ -27,6 +27,29 @@ type runShown struct {
 	AuditPending    bool               `json:"auditPending,omitempty"`
 	Notes           []string           `json:"notes,omitempty"`
 	Gaps            []string           `json:"gaps,omitempty"`
+}
+
+// outputShown is one stream, and the resource that has all of it when it is long.
+type outputShown struct {
+	protocol.Output
+	Resource string `json:"resource,omitempty"`
+}
+
+// showOutput is a stream without its text yet.
+func showOutput(id string, s protocol.Stream, o protocol.Output) outputShown {
+	shown := outputShown{Output: protocol.Output{Bytes: o.Bytes, File: o.File}}
+	if o.File != "" {
+		shown.Resource = resourceOf(id, s)
+	}
+	return shown
+}
+
+// whole says where all of it is; "" when there is no such place.
+func (o outputShown) whole() string {
+	if o.Resource == "" {
+		return ""
+	}
+	return "the whole is in " + o.File + " (resource " + o.Resource + ")"
 }
 
 // How much of lists a model gets to see.
@@ -41,7 +64,7 @@ const (
 func runResult(r protocol.RunResult) *mcp.CallToolResult {
 	shown := runShown{
 		ID: r.ID, ExitCode: r.ExitCode, Signal: r.Signal, Limit: r.Limit, Cancelled: r.Cancelled,
-		Stdout: protocol.Output{Bytes: r.Stdout.Bytes}, Stderr: protocol.Output{Bytes: r.Stderr.Bytes},
+		Stdout: showOutput(r.ID, protocol.Stdout, r.Stdout), Stderr: showOutput(r.ID, protocol.Stderr, r.Stderr),
 		Seconds: float64(time.Duration(r.Duration).Milliseconds()) / 1000, Workspace: r.Workspace, WorkspaceSource: r.WorkspaceSource,
 		Environment: r.Environment, Interpreter: r.Interpreter, AuditPending: r.AuditPending,
 		Findings: r.Findings[:min(len(r.Findings), mostFindings)], Gaps: shorter(r.Gaps),
@@ -50,7 +73,7 @@ func runResult(r protocol.RunResult) *mcp.CallToolResult {
 		r.Notes = append([]string{fmt.Sprintf("%d further findings are not shown; sidecar's history of runs has them", more)}, r.Notes...)
 	}
 	shown.Notes = shorter(r.Notes)
-	shown.Stdout, shown.Stderr = fit(r.Stdout, r.Stderr, budget-max(costOf(shown), textCost(shown.text())))
+	fit(&shown.Stdout, &shown.Stderr, r.Stdout, r.Stderr, budget-max(costOf(shown), textCost(shown.text())))
 	return mcp.NewToolResultStructured(shown, shown.text())
 }
 
@@ -107,7 +130,7 @@ func (r runShown) findings() []string {
 	return all
 }
 
-func block(b *strings.Builder, name string, o protocol.Output) {
+func block(b *strings.Builder, name string, o outputShown) {
 	if o.Bytes == 0 && o.Text == "" {
 		return
 	}

@@ -139,8 +139,8 @@ func TestResultsStayInBudget(t *testing.T) {
 			if a, b := textCost(text), costOf(structured); a > budget+200 || b > budget+200 {
 				t.Errorf("text takes %d, structure %d", a, b)
 			}
-			for _, o := range []protocol.Output{structured.Stdout, structured.Stderr} {
-				if o.Bytes > 0 && (!o.Truncated || !strings.Contains(o.Text, "left out; the whole is in /state/r.out") || !strings.Contains(text, o.Text)) {
+			for _, o := range []outputShown{structured.Stdout, structured.Stderr} {
+				if o.Bytes > 0 && (!o.Truncated || !strings.Contains(o.Text, "left out; the whole is in /state/r.out (resource "+o.Resource+")") || !strings.Contains(text, o.Text)) {
 					t.Errorf("output %+v", o)
 				}
 			}

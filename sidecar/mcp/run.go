@@ -48,6 +48,7 @@ func (c *conn) run(call *call, where choice, params protocol.RunParams) *mcp.Cal
 		result.WorkspaceSource = where.source
 	}
 	result.Notes = append(result.Notes, where.notes...)
+	c.outputs.remember(result)
 	return runResult(result)
 }
 

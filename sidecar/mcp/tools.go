@@ -42,7 +42,7 @@ const instructions = "run_code runs code and commands in a sandbox in the user's
 const runCodeAbout = `Run code in a fresh OS sandbox in the user's project and get its output and exit status. Call list_envs for the languages that are installed here.
 
 %s
-A program's exit status other than 0 is a normal result, not a tool error; tool errors say what to do. Long output is cut to its head and tail and names a file with the whole.`
+A program's exit status other than 0 is a normal result, not a tool error; tool errors say what to do. Long output is cut to its head and tail and names a file and a resource with the whole.`
 
 const listEnvsAbout = `List what code can run with on this machine: environments, their languages with versions, the languages that are missing and how the user can get them, and the rules of the sandbox. Call it before the first run_code.`
 
@@ -50,13 +50,18 @@ const listEnvsAbout = `List what code can run with on this machine: environments
 func newServer(c *conn) *server.MCPServer {
 	s := server.NewMCPServer(c.o.Name, c.o.Version,
 		server.WithToolCapabilities(false),
+		server.WithResourceCapabilities(false, false),
 		server.WithInstructions(instructions),
 		server.WithMethodCacheHints(mcp.MethodToolsList, cacheTools, mcp.CacheScopePrivate),
+		server.WithMethodCacheHints(mcp.MethodResourcesTemplatesList, cacheTools, mcp.CacheScopePrivate),
+		server.WithMethodCacheHints(mcp.MethodResourcesList, cacheTools, mcp.CacheScopePrivate),
+		server.WithMethodCacheHints(mcp.MethodResourcesRead, cacheTools, mcp.CacheScopePrivate), // a run's output stays as it is
 		// Codex sends its folder with each call only to a server that declares this.
 		server.WithExperimental(map[string]any{codexKey: map[string]any{}}),
 	)
 	s.AddTool(runCodeTool(), c.runCode)
 	s.AddTool(listEnvsTool(), c.listEnvs)
+	s.AddResourceTemplate(mcp.NewResourceTemplate(outputTemplate, "run output", mcp.WithTemplateDescription(outputAbout), mcp.WithTemplateMIMEType("text/plain")), c.outputs.read)
 	return s
 }
 
