@@ -1,5 +1,5 @@
 // What the tests share: the binary under test, folders that go away, processes as the host sees them.
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { TestContext } from 'node:test';
 import { freshFolder, freshProject, remove } from './project.js';
@@ -61,6 +61,25 @@ export function processesWith(word: string): string[] {
       return ['cmdline', 'environ'].some((file) => readFileSync(join('/proc', pid, file), 'latin1').includes(word));
     } catch {
       return false; // it ended meanwhile, or is not ours to see
+    }
+  });
+}
+
+/** The sandboxes, also ones that never got to run anything, that hold a pipe to a process with the word. */
+export function sandboxesOf(word: string): string[] {
+  const pipes = (pid: string): string[] => {
+    try {
+      return readdirSync(join('/proc', pid, 'fd')).map((fd) => readlinkSync(join('/proc', pid, 'fd', fd))).filter((to) => to.startsWith('pipe:'));
+    } catch {
+      return [];
+    }
+  };
+  const ours = new Set(processesWith(word).flatMap(pipes));
+  return readdirSync('/proc').filter((pid) => /^\d+$/.test(pid)).filter((pid) => {
+    try {
+      return readFileSync(join('/proc', pid, 'comm'), 'utf8') === 'bwrap\n' && pipes(pid).some((pipe) => ours.has(pipe));
+    } catch {
+      return false;
     }
   });
 }
