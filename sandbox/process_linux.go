@@ -156,14 +156,12 @@ func (p *Process) end(limit string) {
 }
 
 // kill ends the sandbox's first process, with which the kernel ends every other, and lets bubblewrap see
-// it. Where that process is not known yet, bubblewrap itself is ended, whose death ends it.
+// it. Where that process is not known yet, found does it in a moment. Bubblewrap itself must live until then: its
+// child asks to die with it only after it has waited for its word, and would wait forever (bubblewrap.c, child_wait_fd).
 func (p *Process) kill() {
-	if fd := p.first.Load(); fd >= 0 {
-		if unix.PidfdSendSignal(int(fd), unix.SIGKILL, nil, 0) == nil {
-			return
-		}
+	if fd := p.first.Load(); fd >= 0 && unix.PidfdSendSignal(int(fd), unix.SIGKILL, nil, 0) != nil {
+		_ = p.cmd.Process.Kill()
 	}
-	_ = p.cmd.Process.Kill()
 }
 
 func (p *Process) wait() (End, error) {
