@@ -85,8 +85,8 @@ export function sandboxesOf(word: string): string[] {
 }
 
 /** Waits until something holds. */
-export async function eventually(what: string, holds: () => boolean): Promise<void> {
-  for (const end = Date.now() + 15_000; !holds(); await new Promise((done) => setTimeout(done, 10))) {
+export async function eventually(what: string, holds: () => boolean, patience = 15_000): Promise<void> {
+  for (const end = Date.now() + patience; !holds(); await new Promise((done) => setTimeout(done, 10))) {
     if (Date.now() > end) throw new Error(`waited in vain: ${what}`);
   }
 }
