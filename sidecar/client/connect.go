@@ -24,8 +24,9 @@ func Connect(ctx context.Context, root string, o Options) (*Client, error) {
 	}
 	ctx, stop := context.WithTimeout(ctx, patience)
 	defer stop()
+	started := false
 	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-		c, again, err := try(ctx, p, root, o)
+		c, again, err := try(ctx, p, root, o, &started)
 		if !again {
 			return c, err
 		}
@@ -37,17 +38,19 @@ func Connect(ctx context.Context, root string, o Options) (*Client, error) {
 	}
 }
 
-// try connects, or does the next thing that leads there; again says that it is to be tried once more.
-func try(ctx context.Context, p place.Place, root string, o Options) (c *Client, again bool, err error) {
+// try connects, or does the next thing that leads there; again says that it is to be tried once more. The sidecar that
+// we started ourselves is taken as it is: where ours was replaced on disk by an older program, there is no newer one.
+func try(ctx context.Context, p place.Place, root string, o Options, started *bool) (c *Client, again bool, err error) {
 	c, err = attach(ctx, p, o)
 	switch {
-	case err == nil && !newer(o.Build, c.about.Build):
+	case err == nil && (*started || !newer(o.Build, c.about.Build)):
 		return c, false, nil
 	case err == nil || c != nil: // it is older: it finishes its runs, and leaves the place to ours
 		makeWay(ctx, c)
 		return nil, true, err
 	case place.Nobody(err):
 		err := start(ctx, root, o)
+		*started = *started || err == nil
 		return nil, err == nil || errors.Is(err, place.ErrHeld), err
 	case gone(err) || errors.Is(err, syscall.EAGAIN): // it ended while we came
 		return nil, ctx.Err() == nil, err

@@ -21,6 +21,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.lsp.dev/jsonrpc2"
@@ -54,6 +55,8 @@ type Peer struct {
 	log    *slog.Logger
 	// calls holds a token for each request in work.
 	calls chan struct{}
+	// open is how many requests of the peer are not answered yet.
+	open atomic.Int64
 
 	mu      sync.Mutex
 	working map[jsonrpc2.ID]context.CancelFunc
@@ -110,6 +113,12 @@ func (p *Peer) cancellable(next jsonrpc2.Handler) jsonrpc2.Handler {
 		}
 		ctx, cancel := context.WithCancel(ctx)
 		ctx = context.WithValue(ctx, releaseKey{}, func() { jsonrpc2.Async(request) })
+		p.open.Add(1)
+		answered := request.Done() // jsonrpc2 ends a request's context when its answer was written
+		go func() {
+			<-answered
+			p.open.Add(-1)
+		}()
 		id := req.ID()
 		p.mu.Lock()
 		p.working[id] = cancel
@@ -235,8 +244,12 @@ func (p *Peer) Unread() time.Duration { return p.stream.unread() }
 // Done is closed when the connection has ended.
 func (p *Peer) Done() <-chan struct{} { return p.stream.gone }
 
-// Close ends the connection at once, after what was sent so far, if the peer takes it in a moment.
+// Close ends the connection after the answers to what is in work and what was sent so far, if that is a matter of a
+// moment.
 func (p *Peer) Close() {
+	for until := time.Now().Add(lingering); p.open.Load() > 0 && time.Now().Before(until); {
+		time.Sleep(time.Millisecond)
+	}
 	p.stream.flush()
 	p.Drop()
 }

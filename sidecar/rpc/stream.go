@@ -49,7 +49,7 @@ type stream struct {
 }
 
 func newStream(conn net.Conn, lost func()) *stream {
-	s := &stream{conn: conn, in: bufio.NewReaderSize(conn, 64<<10), lost: lost, gone: make(chan struct{})}
+	s := &stream{conn: conn, in: bufio.NewReaderSize(conn, maxHeader), lost: lost, gone: make(chan struct{})}
 	s.changed = sync.NewCond(&s.mu)
 	go s.pump()
 	return s
@@ -141,7 +141,7 @@ func (s *stream) header() (length int64, err error) {
 // field reads one line of a header.
 func field(line string, length int64) (int64, error) {
 	name, value, ok := strings.Cut(line, ":")
-	if !ok {
+	if !ok || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"(){}[]/,;<>=?@\\", r) }) {
 		return 0, headerError(fmt.Sprintf("%.60q is no header; a message begins with Content-Length: N", line))
 	}
 	if !strings.EqualFold(strings.TrimSpace(name), "Content-Length") {

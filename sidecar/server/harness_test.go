@@ -220,7 +220,9 @@ func readMessage(in *bufio.Reader) (m message, err error) {
 func (c *raw) write(text string) { _, _ = io.WriteString(c.conn, text) }
 
 // send sends one message.
-func (c *raw) send(body string) { c.write(fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)) }
+func (c *raw) send(body string) {
+	c.write(fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body))
+}
 
 // request sends a request and gives its id.
 func (c *raw) request(method, params string) string {
