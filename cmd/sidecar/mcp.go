@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -51,6 +52,7 @@ func serveMCP(ctx context.Context, b backend, f *flags, t terminal) error {
 			if err != nil {
 				return protocol.RunResult{}, err
 			}
+			p.Cwd = within(dir, p.Cwd)
 			return b.run(ctx, root, p, out)
 		},
 		Envs: func(ctx context.Context, dir string) ([]protocol.Environment, error) {
@@ -61,6 +63,18 @@ func serveMCP(ctx context.Context, b backend, f *flags, t terminal) error {
 			return b.envs(ctx, root)
 		},
 	})
+}
+
+// within is the working folder that a call means: where the client named a folder inside a project, that one is what
+// it starts from, not the project's root.
+func within(dir, cwd string) string {
+	if filepath.IsAbs(cwd) {
+		return cwd
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	return filepath.Join(dir, cwd)
 }
 
 // shared has the projects' sidecars do it.

@@ -217,8 +217,7 @@ func (c *Client) run(ctx context.Context, req protocol.RunRequest, stdin io.Read
 		delete(c.runs, req.Token)
 		began = p.began
 	}()
-	answered := make(chan error, 1)
-	go func() { answered <- c.peer.Call(context.Background(), protocol.MethodRun, req, &result) }()
+	answered := c.peer.Start(protocol.MethodRun, req, &result) // a cancel must not overtake it
 	select {
 	case err = <-answered:
 		return result, began, err

@@ -210,6 +210,24 @@ func (p *Peer) Call(ctx context.Context, method string, params, result any) erro
 	return fromWire(lsp.Call(ctx, p.conn, method, params, result))
 }
 
+// sentKey is where a call's context has what is to be done once the call is on its way.
+type sentKey struct{}
+
+// Start is Call in the background: it returns when the request is on its way, so that what is sent after it arrives
+// after it, and gives the answer's error later.
+func (p *Peer) Start(method string, params, result any) <-chan error {
+	answered, sent := make(chan error, 1), make(chan struct{})
+	var once sync.Once
+	ctx := context.WithValue(context.Background(), sentKey{}, func() { once.Do(func() { close(sent) }) })
+	go func() {
+		_, err := p.conn.Call(ctx, method, params, result)
+		once.Do(func() { close(sent) })
+		answered <- fromWire(err)
+	}()
+	<-sent
+	return answered
+}
+
 // Notify sends a notification; it waits while the peer does not read.
 func (p *Peer) Notify(method string, params any) error {
 	return fromWire(p.conn.Notify(context.Background(), method, params))

@@ -158,7 +158,7 @@ func field(line string, length int64) (int64, error) {
 }
 
 // Write puts a message into the queue, and waits while that is full. Messages leave in the order of Write.
-func (s *stream) Write(_ context.Context, m jsonrpc2.Message) (int64, error) {
+func (s *stream) Write(ctx context.Context, m jsonrpc2.Message) (int64, error) {
 	frame, err := framed(m)
 	if err != nil {
 		return 0, err
@@ -172,6 +172,9 @@ func (s *stream) Write(_ context.Context, m jsonrpc2.Message) (int64, error) {
 		return 0, errBroken
 	}
 	s.enqueue(frame)
+	if sent, ok := ctx.Value(sentKey{}).(func()); ok {
+		sent()
+	}
 	return int64(len(frame)), nil
 }
 
