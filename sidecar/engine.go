@@ -35,6 +35,8 @@ type Options struct {
 	Home   string
 	// Host replaces what is probed of the machine, for tests.
 	Host *sandbox.Host
+	// Shim is the program that runs first inside a sandbox; "" is this one, which must then be sidecar's own.
+	Shim string
 	Log  *slog.Logger
 	// Found is told what the audit of a large tree finds after its run was answered; nil is nobody.
 	Found func(run string, f protocol.Finding)
@@ -87,6 +89,9 @@ func New(o Options) *Engine {
 	e.host = probe()
 	if o.Host != nil {
 		e.host = *o.Host
+	}
+	if o.Shim != "" {
+		e.host.Shim = o.Shim
 	}
 	if e.found == nil {
 		e.found = func(string, protocol.Finding) {}

@@ -30,6 +30,8 @@ type Options struct {
 	Build protocol.Build
 	// Idle is how long it stays with no client and no run; 0 is DefaultIdle.
 	Idle time.Duration
+	// Shim is as in sidecar.Options.
+	Shim string
 	Log  *slog.Logger
 }
 
@@ -100,7 +102,7 @@ func listen(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{o: o, started: time.Now(), root: info, socket: p.Socket, runs: newRuns(), slots: make(chan struct{}, maxRuns), done: make(chan struct{}), clients: map[*client]bool{}}
-	s.engine = sidecar.New(sidecar.Options{Log: o.Log, Found: s.found})
+	s.engine = sidecar.New(sidecar.Options{Log: o.Log, Shim: o.Shim, Found: s.found})
 	s.idle = time.AfterFunc(o.Idle, s.whenIdle)
 	s.held, err = p.Listen()
 	return s, err
