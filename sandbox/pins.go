@@ -49,7 +49,8 @@ func prune(pins map[string]Pin) []Pin {
 	slices.SortFunc(list, func(a, b Pin) int { return strings.Compare(key(a), key(b)) })
 	var out []Pin
 	for _, p := range list {
-		if frozenAbove(out, p.Path) && (p.Kind == Border || p.Kind == Frozen) {
+		above := decides(out, p.Path)
+		if above == Covered || above == Frozen && (p.Kind == Border || p.Kind == Frozen) {
 			continue
 		}
 		out = append(out, p)
@@ -57,13 +58,14 @@ func prune(pins map[string]Pin) []Pin {
 	return out
 }
 
-// frozenAbove reports whether the innermost pin above path that decides its access is a frozen one.
-func frozenAbove(above []Pin, path string) bool {
-	frozen, depth := false, -1
+// decides is the kind of the innermost pin above path that decides its access; Border where none does. Below a covered
+// folder there is nothing left to hold.
+func decides(above []Pin, path string) PinKind {
+	kind, depth := Border, -1
 	for _, p := range above {
 		if p.Path != path && p.Kind != Border && Inside(path, p.Path) && len(p.Path) > depth {
-			frozen, depth = p.Kind == Frozen || p.Kind == Covered, len(p.Path)
+			kind, depth = p.Kind, len(p.Path)
 		}
 	}
-	return frozen
+	return kind
 }

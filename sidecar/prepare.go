@@ -87,7 +87,7 @@ func (e *Engine) survey(ctx context.Context, dir string, p protocol.RunParams) (
 	ws.AddNested(known.Repositories)
 	j.sockets = known.Sockets
 	j.git = gitSettings{global: workspace.HarmlessGlobal(ws, e.getenv), keys: workspace.RunSettings(ws)}
-	prep.held = protect(ws, e.rules(), known)
+	prep.held = append(protect(ws, e.rules(), known), e.own(ws)...)
 	if e.mode() == sandbox.ByArgv {
 		prep.held = withoutLinks(prep.held)
 	}

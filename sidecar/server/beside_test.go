@@ -20,7 +20,9 @@ func TestManyClientsAtOnce(t *testing.T) {
 	root := project(t)
 	ctx, stop := context.WithCancel(t.Context())
 	ready, over := make(chan error, 1), make(chan error, 1)
-	go func() { over <- server.Serve(ctx, server.Options{Root: root, Shim: program}, func(err error) { ready <- err }) }()
+	go func() {
+		over <- server.Serve(ctx, server.Options{Root: root, Shim: program}, func(err error) { ready <- err })
+	}()
 	if err := <-ready; err != nil {
 		t.Fatal(err)
 	}

@@ -115,7 +115,7 @@ func (s *Server) do(ctx context.Context, r *run, req protocol.RunRequest) (resul
 	request := sidecar.Request{ID: r.id, Dir: s.o.Root, Params: req.RunParams, Sink: out.write, Live: r.started}
 	if r.stdin != nil {
 		request.Stdin = r.stdin
-		defer r.stdin.Close()
+		defer func() { _ = r.stdin.Close() }()
 	}
 	result, err = engine.Do(ctx, request)
 	out.end()
