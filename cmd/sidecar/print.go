@@ -36,6 +36,9 @@ func report(t terminal, r protocol.RunResult) {
 			say(t, fmt.Sprintf("finding: %s: %s", f.Path, f.Reason))
 		}
 	}
+	if r.Cancelled {
+		say(t, "cancelled")
+	}
 	for _, n := range r.Notes {
 		say(t, n)
 	}

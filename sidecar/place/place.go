@@ -93,20 +93,12 @@ func (p Place) Dial(ctx context.Context) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := sameUser(conn); err != nil {
+	if err := SameUser(conn); err != nil {
 		_ = conn.Close()
 		return nil, &protocol.Error{Kind: protocol.Denied, Message: fmt.Sprintf("the socket %s: %v", p.Socket, err),
 			Hint: "somebody else's program listens there; remove the socket, and see who can write to its folder", Err: err}
 	}
 	return conn, nil
-}
-
-// SameUser refuses a connection of another user.
-func SameUser(conn net.Conn) error { return sameUser(conn) }
-
-// errUser is a peer that is another user.
-func errUser(uid int) error {
-	return fmt.Errorf("it belongs to user %d; want user %d", uid, os.Geteuid())
 }
 
 // ErrHeld says that another process serves this workspace.
