@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"strings"
 	"syscall"
 	"time"
 
@@ -86,8 +87,17 @@ func outdated(err error) bool { return kindOf(err) == protocol.Outdated }
 // newer says whether a is a later program than b: a later release, or, where the versions do not tell, a file that
 // was written later. It is an order, so that two programs never take turns in replacing each other.
 func newer(a, b protocol.Build) bool {
-	if semver.IsValid(a.Version) && semver.IsValid(b.Version) && semver.Compare(a.Version, b.Version) != 0 {
-		return semver.Compare(a.Version, b.Version) > 0
+	x, y := release(a.Version), release(b.Version)
+	if semver.IsValid(x) && semver.IsValid(y) && semver.Compare(x, y) != 0 {
+		return semver.Compare(x, y) > 0
 	}
 	return a.Time.After(b.Time)
+}
+
+// release is a version as package semver wants it: Nix and distributions leave the v out.
+func release(version string) string {
+	if !strings.HasPrefix(version, "v") {
+		return "v" + version
+	}
+	return version
 }
