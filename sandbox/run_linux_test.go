@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -189,6 +190,40 @@ func TestAPinCanBeMadeWhileTheRunLasts(t *testing.T) {
 	_, out, err := b.run(t.Context(), `touch started; until [ -e go ]; do sleep 0.02; done; sleep 0.2; echo evil >conf; cat conf`)
 	if text, _ := os.ReadFile(frozen); err != nil || string(text) != "two" {
 		t.Errorf("the file holds %q (%v)\n%s", text, err, out)
+	}
+}
+
+// TestManyPins has more pins than one batch takes where descriptors are few, of all kinds, within each other.
+func TestManyPins(t *testing.T) {
+	b := newBox(t, sandbox.ByShim)
+	few := b.write("few", "#!/bin/sh\nulimit -n 300\nexec "+b.host.Bubblewrap+" \"$@\"\n")
+	if err := os.Chmod(few, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var held []sandbox.Pin
+	for i := range 150 {
+		at := func(name string) string { return fmt.Sprintf("git/m%d/%s", i, name) }
+		b.write(at("frozen/deep/open/file"), "host\n")
+		held = append(held, sandbox.Pin{Path: b.write(at("config"), "host\n"), Kind: sandbox.Frozen},
+			sandbox.Pin{Path: filepath.Join(b.dir, at("frozen")), Kind: sandbox.Frozen, Folder: true},
+			sandbox.Pin{Path: filepath.Join(b.dir, at("frozen/deep/open")), Kind: sandbox.Thawed, Folder: true},
+			sandbox.Pin{Path: b.write(at("secret"), "secret\n"), Kind: sandbox.Covered})
+	}
+	b.policy.Pins = sandbox.BuildPins([]string{b.dir}, held)
+	const script = `cd git; for m in m*; do
+		(echo run > $m/config) 2>/dev/null && echo "$m/config was written"
+		(echo run > $m/frozen/new) 2>/dev/null && echo "$m/frozen was written"
+		mv $m moved 2>/dev/null && echo "$m was moved"
+		mv $m/frozen $m/other 2>/dev/null && echo "$m/frozen was moved"
+		echo run > $m/frozen/deep/open/file || echo "$m/frozen/deep/open cannot be written"
+		echo run > $m/free || echo "$m cannot be written"
+		[ -s $m/secret ] && echo "$m/secret is seen"
+	done; echo done`
+	for _, bwrap := range []string{b.host.Bubblewrap, few} {
+		b.host.Bubblewrap = bwrap
+		if _, out, err := b.run(t.Context(), script); err != nil || out != "done\n" {
+			t.Errorf("with %s: %v\n%.2000s", bwrap, err, out)
+		}
 	}
 }
 

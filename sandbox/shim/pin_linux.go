@@ -24,6 +24,9 @@ const (
 	resolveNoSymlinks = 0x04
 	moveFromEmpty     = 0x04
 	moveToEmpty       = 0x40
+	atSymlinkNoFollow = 0x100
+	atNoAutomount     = 0x800
+	atCwd             = -100
 	mountReadOnly     = 0x01
 )
 
@@ -73,39 +76,6 @@ func (p Pin) attach(tree int) syscall.Errno {
 	return moveMount(tree, target)
 }
 
-// batch is how many mounts are cloned before they are attached; each is a descriptor till then.
-const batch = 400
-
-// makeAll makes pins in order. It clones many before it attaches them: the kernel looks through all children
-// of the mount that it clones from, so cloning beside hundreds of attached pins would cost their square.
-func makeAll(pins []Pin) (failed Pin, errno syscall.Errno) {
-	for len(pins) > 0 {
-		n := min(batch, len(pins))
-		if failed, errno = makeBatch(pins[:n]); errno != 0 {
-			return failed, errno
-		}
-		pins = pins[n:]
-	}
-	return Pin{}, 0
-}
-
-func makeBatch(pins []Pin) (failed Pin, errno syscall.Errno) {
-	trees := make([]int, 0, len(pins))
-	for _, p := range pins {
-		tree, errno := p.clone()
-		if errno != 0 {
-			return p, errno
-		}
-		trees = append(trees, tree)
-	}
-	for i, p := range pins {
-		if errno := p.attach(trees[i]); errno != 0 {
-			return p, errno
-		}
-	}
-	return Pin{}, 0
-}
-
 // cover is what hides a path: an empty folder, or the null device, which as a mount without devices opens nothing.
 func (p Pin) cover() string {
 	if p.Folder {
@@ -115,13 +85,16 @@ func (p Pin) cover() string {
 }
 
 // openPath opens a path without following symbolic links (openat2(2), RESOLVE_NO_SYMLINKS).
-func openPath(path string) (int, syscall.Errno) {
+func openPath(path string) (int, syscall.Errno) { return openBelow(atCwd, path) }
+
+// openBelow is openPath for a path named from a folder.
+func openBelow(dir int, path string) (int, syscall.Errno) {
 	b, err := syscall.BytePtrFromString(path)
 	if err != nil {
 		return -1, syscall.EINVAL
 	}
 	how := openHow{flags: oPath | syscall.O_NOFOLLOW | syscall.O_CLOEXEC, resolve: resolveNoSymlinks}
-	fd, _, errno := syscall.Syscall6(sysOpenat2, ^uintptr(99), uintptr(unsafe.Pointer(b)),
+	fd, _, errno := syscall.Syscall6(sysOpenat2, uintptr(dir), uintptr(unsafe.Pointer(b)),
 		uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
 	return int(fd), errno
 }
@@ -131,6 +104,17 @@ var empty = [1]byte{}
 func cloneTree(fd int) (int, syscall.Errno) {
 	tree, _, errno := syscall.Syscall(sysOpenTree, uintptr(fd), uintptr(unsafe.Pointer(&empty[0])),
 		openTreeClone|openTreeCloexec|atEmptyPath|atRecursive)
+	return int(tree), errno
+}
+
+// cloneEntry clones what a folder has under a name, itself if it is a link.
+func cloneEntry(dir int, name string) (int, syscall.Errno) {
+	b, err := syscall.BytePtrFromString(name)
+	if err != nil {
+		return -1, syscall.EINVAL
+	}
+	tree, _, errno := syscall.Syscall(sysOpenTree, uintptr(dir), uintptr(unsafe.Pointer(b)),
+		openTreeClone|openTreeCloexec|atRecursive|atSymlinkNoFollow|atNoAutomount)
 	return int(tree), errno
 }
 
@@ -152,5 +136,16 @@ func (p Pin) setAccess(tree int) syscall.Errno {
 func moveMount(tree, target int) syscall.Errno {
 	_, _, errno := syscall.Syscall6(sysMoveMount, uintptr(tree), uintptr(unsafe.Pointer(&empty[0])),
 		uintptr(target), uintptr(unsafe.Pointer(&empty[0])), moveFromEmpty|moveToEmpty, 0)
+	return errno
+}
+
+// moveMountTo attaches a mount on what a folder has under a name: move_mount(2) follows no link at the end.
+func moveMountTo(tree, dir int, name string) syscall.Errno {
+	b, err := syscall.BytePtrFromString(name)
+	if err != nil {
+		return syscall.EINVAL
+	}
+	_, _, errno := syscall.Syscall6(sysMoveMount, uintptr(tree), uintptr(unsafe.Pointer(&empty[0])),
+		uintptr(dir), uintptr(unsafe.Pointer(b)), moveFromEmpty, 0)
 	return errno
 }
