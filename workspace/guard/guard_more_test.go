@@ -346,3 +346,28 @@ func TestWorktreesOwnFolder(t *testing.T) {
 		p.canary(".")
 	})
 }
+
+// TestNoDescriptorIsLeft: a guard lives as long as its process, through thousands of runs.
+func TestNoDescriptorIsLeft(t *testing.T) {
+	p := newPlace(t)
+	p.sh("git init -q .; echo 1 >there; ln -s there link")
+	count := func() int {
+		list, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip(err)
+		}
+		return len(list)
+	}
+	o := BeginOptions{Watched: []Watched{{Path: p.root + "/absent"}, {Path: p.root + "/there"}, {Path: p.root + "/link"}}}
+	p.end(p.guard(Options{}, o))
+	before := count()
+	for range 20 {
+		w := p.g.Begin(o)
+		p.sh("rm there; echo 1 >there; chmod 600 there; rm link; echo >absent")
+		p.end(w)
+		p.sh("chmod 644 there")
+	}
+	if after := count(); after > before+10 {
+		t.Errorf("%d descriptors before 20 runs, %d after", before, after)
+	}
+}
