@@ -3,7 +3,6 @@ package sandbox
 import (
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // BuildPins is the list of pins that holds the given paths inside the given writable roots: each path, and a
@@ -45,27 +44,47 @@ func prune(pins map[string]Pin) []Pin {
 	for _, p := range pins {
 		list = append(list, p)
 	}
-	key := func(p Pin) string { return strings.ReplaceAll(p.Path, "/", "\x00") }
-	slices.SortFunc(list, func(a, b Pin) int { return strings.Compare(key(a), key(b)) })
+	slices.SortFunc(list, func(a, b Pin) int { return compareByPart(a.Path, b.Path) })
 	var out []Pin
+	var above []Pin // those that the path at hand lies in and that decide access, outermost first
 	for _, p := range list {
-		above := decides(out, p.Path)
-		if above == Covered || above == Frozen && (p.Kind == Border || p.Kind == Frozen) {
+		for len(above) > 0 && !Inside(p.Path, above[len(above)-1].Path) {
+			above = above[:len(above)-1]
+		}
+		if k := decides(above); k == Covered || k == Frozen && (p.Kind == Border || p.Kind == Frozen) {
 			continue
 		}
 		out = append(out, p)
+		if p.Kind != Border {
+			above = append(above, p)
+		}
 	}
 	return out
 }
 
-// decides is the kind of the innermost pin above path that decides its access; Border where none does. Below a covered
-// folder there is nothing left to hold.
-func decides(above []Pin, path string) PinKind {
-	kind, depth := Border, -1
-	for _, p := range above {
-		if p.Path != path && p.Kind != Border && Inside(path, p.Path) && len(p.Path) > depth {
-			kind, depth = p.Kind, len(p.Path)
-		}
+// decides is the kind of the innermost of the pins above a path, which decides its access; Border where there is none.
+// Below a covered folder there is nothing left to hold.
+func decides(above []Pin) PinKind {
+	if len(above) == 0 {
+		return Border
 	}
-	return kind
+	return above[len(above)-1].Kind
+}
+
+// compareByPart orders paths so that what lies in a folder follows it, before its neighbours whose names merely begin
+// alike.
+func compareByPart(a, b string) int {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	switch {
+	case i == len(a) || i == len(b):
+		return len(a) - len(b)
+	case a[i] == '/':
+		return -1
+	case b[i] == '/':
+		return 1
+	}
+	return int(a[i]) - int(b[i])
 }
