@@ -1,12 +1,11 @@
 package workspace
 
 import (
-	"os"
 	"path/filepath"
 	"sort"
 	"strings"
 
-	"code.sidecar.dev/workspace/plainfile"
+	"code.sidecar.dev/workspace/looks"
 )
 
 // stub is what a placeholder file holds where the reading program takes "#" for a comment.
@@ -34,11 +33,12 @@ type claims struct {
 	// scopes are the folders that a run can write in: nothing else needs protection.
 	scopes []string
 	kinds  map[string]fileKind
+	looks  *looks.Looks
 	held   map[string]Protected
 }
 
-func newClaims(scopes []string) *claims {
-	return &claims{scopes: scopes, kinds: map[string]fileKind{}, held: map[string]Protected{}}
+func newClaims(scopes []string, l *looks.Looks) *claims {
+	return &claims{scopes: scopes, looks: l, kinds: map[string]fileKind{}, held: map[string]Protected{}}
 }
 
 // kind is lstat, remembered; one look per path keeps the list consistent and cheap.
@@ -46,7 +46,7 @@ func (c *claims) kind(path string) fileKind {
 	if k, ok := c.kinds[path]; ok {
 		return k
 	}
-	k := lstatKind(path)
+	k := lstatKind(c.looks, path)
 	c.kinds[path] = k
 	return k
 }
@@ -78,7 +78,7 @@ func (c *claims) add(w claim) {
 			return
 		}
 		c.keep(Protected{Path: path, Hold: ReadOnly, Link: true, Reason: w.reason, Rank: w.rank})
-		if w.path = linkTarget(path); w.path == "" {
+		if w.path = c.linkTarget(path); w.path == "" {
 			return
 		}
 		if w.absent == nothing {
@@ -101,7 +101,7 @@ func (c *claims) reach(w claim) (path, missing string, inScope bool) {
 			return path, missing, true
 		}
 		c.keep(Protected{Path: link, Hold: ReadOnly, Link: true, Reason: "it leads to " + w.path + ": " + w.reason, Rank: w.rank})
-		target := linkTarget(link)
+		target := c.linkTarget(link)
 		if target == "" {
 			return "", "", false
 		}
@@ -132,8 +132,8 @@ func (c *claims) firstLink(scope, path string) (link, missing string) {
 }
 
 // linkTarget is what a link's text names, not resolved further; "" when it cannot be read.
-func linkTarget(link string) string {
-	target, err := os.Readlink(link)
+func (c *claims) linkTarget(link string) string {
+	target, err := c.looks.Readlink(link)
 	if err != nil || target == "" {
 		return ""
 	}
@@ -153,9 +153,9 @@ func (c *claims) present(w claim, path string) {
 // take it away under this one.
 func (c *claims) isStandIn(w claim, path string) bool {
 	if w.folder {
-		return c.kind(path) == kindFolder && len(list(path)) == 0
+		return c.kind(path) == kindFolder && len(list(c.looks, path)) == 0
 	}
-	data, err := plainfile.Read(path)
+	data, err := c.looks.Read(path)
 	return err == nil && w.content != "" && string(data) == w.content
 }
 

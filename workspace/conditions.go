@@ -37,7 +37,7 @@ func (ws *Workspace) inGitDir(pattern, file string, ignoreCase bool) bool {
 	switch {
 	case strings.HasPrefix(pattern, "./"):
 		// What "." stands for is not a pattern, even if it has a "*".
-		prefix, pattern = realPath(filepath.Dir(file))+"/", pattern[2:]
+		prefix, pattern = realPath(ws.looks, filepath.Dir(file))+"/", pattern[2:]
 	case strings.HasPrefix(pattern, "~/"):
 		pattern = ws.home + pattern[1:]
 	case !filepath.IsAbs(pattern):

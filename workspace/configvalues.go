@@ -172,7 +172,7 @@ func (p *protector) isFile(path string) bool {
 	case kindFile:
 		return true
 	case kindLink:
-		return isRegular(path)
+		return isRegular(p.looks, path)
 	}
 	return false
 }
@@ -189,7 +189,7 @@ func (p *protector) isGitData(r *Repository, path string) bool {
 		case "refs", "objects", "logs", "rr-cache", "worktrees", "modules", "lfs", "annex":
 			return true
 		}
-		if !deeper && !isScriptName(top) && !isExecutable(path) {
+		if !deeper && !isScriptName(top) && !isExecutable(p.looks, path) {
 			return true
 		}
 	}

@@ -6,8 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
+
+	"code.sidecar.dev/workspace/looks"
 )
 
 // Options say how Discover looks.
@@ -15,6 +18,8 @@ type Options struct {
 	// Env gives the asker's environment variables (GIT_DIR, GIT_WORK_TREE, GIT_CEILING_DIRECTORIES, HOME, …); nil
 	// is os.Getenv.
 	Env func(string) string
+	// Looks, when set, takes note of all that Discover and the workspace's methods look at.
+	Looks *looks.Looks
 }
 
 // Errors that say why a folder is no workspace; the error of Discover wraps one of them and says what to do.
@@ -69,6 +74,16 @@ func Discover(dir string, opts Options) (*Workspace, error) {
 	return ws, nil
 }
 
+// Settled ends the taking note of looks: what is asked of the workspace from here on is not part of a result.
+func (ws *Workspace) Settled() { ws.looks = nil }
+
+// Copy is a workspace of its own, to add notes and nested repositories to.
+func (ws *Workspace) Copy() *Workspace {
+	c := *ws
+	c.Notes, c.Nested = slices.Clone(ws.Notes), slices.Clone(ws.Nested)
+	return &c
+}
+
 // Root is Discover's Root alone, which costs next to nothing: no repository is read.
 func Root(dir string, opts Options) (string, error) {
 	ws, _, err := locate(dir, opts)
@@ -80,23 +95,26 @@ func Root(dir string, opts Options) (string, error) {
 
 // locate finds the root, and what is to be read of the repository there, if it is one.
 func locate(dir string, opts Options) (*Workspace, *found, error) {
-	start, err := resolveFolder(dir)
+	start, err := resolveFolder(opts.Looks, dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	ws := &Workspace{Root: start, Dir: start, env: opts.Env}
+	ws := &Workspace{Root: start, Dir: start, env: opts.Env, looks: opts.Looks}
+	if ws.looks != nil {
+		ws.env = ws.looks.Getenv
+	}
 	if ws.env == nil {
 		ws.env = os.Getenv
 	}
 	if home := ws.env("HOME"); filepath.IsAbs(home) {
-		ws.home = realPath(home)
+		ws.home = realPath(ws.looks, home)
 	}
 	found := ws.fromEnv(start)
 	if found == nil {
 		found = ws.walkUp(start)
 	}
 	if found == nil || !ws.accept(found) {
-		ws.Root, ws.Marker = markedRoot(start, ws.home)
+		ws.Root, ws.Marker = markedRoot(ws.looks, start, ws.home)
 		return ws, nil, nil
 	}
 	ws.Root, ws.Marker = found.top, ".git"
@@ -115,7 +133,7 @@ func (ws *Workspace) accept(f *found) bool {
 		ws.note("the repository at %s is not used: it covers your whole home; name a folder below it, or it itself, as the workspace", f.top)
 		return false
 	}
-	if owner, other := otherOwner(f.entry()); other {
+	if owner, other := otherOwner(ws.looks, f.entry()); other {
 		ws.note("the repository at %s is not used: it belongs to another user (uid %d); name that folder as the workspace to use it", f.top, owner)
 		return false
 	}
@@ -124,7 +142,7 @@ func (ws *Workspace) accept(f *found) bool {
 
 func (ws *Workspace) noteOwner(f *found) {
 	for _, path := range []string{f.top, f.entry()} {
-		if owner, other := otherOwner(path); other {
+		if owner, other := otherOwner(ws.looks, path); other {
 			ws.note("%s belongs to another user (uid %d): git refuses it unless safe.directory names it", path, owner)
 			return
 		}
@@ -137,13 +155,9 @@ func (ws *Workspace) note(format string, args ...any) {
 
 // otherOwner tells whether path is owned by someone else than this user; for root, whoever called sudo
 // counts as this user too, as in git's ensure_valid_ownership.
-func otherOwner(path string) (uint32, bool) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return 0, false
-	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || int(st.Uid) == os.Geteuid() {
+func otherOwner(l *looks.Looks, path string) (uint32, bool) {
+	st, err := l.Lstat(path)
+	if err != nil || int(st.Uid) == os.Geteuid() {
 		return 0, false
 	}
 	if os.Geteuid() == 0 && os.Getenv("SUDO_UID") == fmt.Sprint(st.Uid) {
@@ -152,7 +166,7 @@ func otherOwner(path string) (uint32, bool) {
 	return st.Uid, true
 }
 
-func resolveFolder(dir string) (string, error) {
+func resolveFolder(l *looks.Looks, dir string) (string, error) {
 	if dir == "" || strings.ContainsRune(dir, 0) {
 		return "", &FolderError{Path: dir, Kind: ErrNotExist, Hint: "name a folder"}
 	}
@@ -160,15 +174,15 @@ func resolveFolder(dir string) (string, error) {
 	if err != nil {
 		return "", folderError(dir, err)
 	}
-	real, err := filepath.EvalSymlinks(abs)
+	real, err := l.Real(abs)
 	if err != nil {
 		return "", folderError(dir, err)
 	}
-	info, err := os.Stat(real)
+	st, err := l.Lstat(real) // its mode says whether it can be opened
 	if err != nil {
 		return "", folderError(dir, err)
 	}
-	if !info.IsDir() {
+	if st.Mode&syscall.S_IFMT != syscall.S_IFDIR {
 		return "", &FolderError{Path: dir, Kind: ErrNotFolder, Hint: fmt.Sprintf("name the folder that holds it: %s", filepath.Dir(abs))}
 	}
 	f, err := os.OpenFile(real, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
@@ -190,8 +204,8 @@ func folderError(dir string, err error) error {
 }
 
 // realPath resolves links as far as path exists.
-func realPath(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
+func realPath(l *looks.Looks, path string) string {
+	if real, err := l.Real(path); err == nil {
 		return real
 	}
 	return filepath.Clean(path)

@@ -3,8 +3,6 @@ package workspace
 import (
 	"path/filepath"
 	"strings"
-
-	"code.sidecar.dev/workspace/plainfile"
 )
 
 // sourcing are direnv's functions that execute or load a file (direnv-stdlib(1)), and the shell's own; the
@@ -28,7 +26,7 @@ func (p *protector) environmentFile() {
 	if p.rules.excepts(Entry{Name: ".envrc"}, ".envrc") {
 		return
 	}
-	data, err := plainfile.ReadThrough(envrc)
+	data, err := p.looks.ReadThrough(envrc)
 	if err != nil {
 		return
 	}

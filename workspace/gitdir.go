@@ -3,31 +3,31 @@ package workspace
 import (
 	"bytes"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
-	"code.sidecar.dev/workspace/plainfile"
+	"code.sidecar.dev/workspace/looks"
 )
 
 var errNoPointer = errors.New(`is not a ".git" file: it does not begin with "gitdir: "`)
 
 // isGitDir tells whether git takes dir for a git directory (is_git_directory in setup.c): a HEAD that could be
 // one, and objects and refs there or where "commondir" says.
-func isGitDir(dir string) bool {
-	if !validHead(filepath.Join(dir, "HEAD")) {
+func isGitDir(l *looks.Looks, dir string) bool {
+	if !validHead(l, filepath.Join(dir, "HEAD")) {
 		return false
 	}
-	common := commonDir(dir)
-	return isFolder(filepath.Join(common, "objects")) && isFolder(filepath.Join(common, "refs"))
+	common := commonDir(l, dir)
+	return isFolder(l, filepath.Join(common, "objects")) && isFolder(l, filepath.Join(common, "refs"))
 }
 
 // validHead is git's validate_headref.
-func validHead(path string) bool {
-	if target, err := os.Readlink(path); err == nil {
+func validHead(l *looks.Looks, path string) bool {
+	if target, err := readLinkOf(l, path); err == nil {
 		return strings.HasPrefix(target, "refs/")
 	}
-	data, err := plainfile.Read(path)
+	data, err := l.Read(path)
 	if err != nil {
 		return false
 	}
@@ -35,6 +35,14 @@ func validHead(path string) bool {
 		return bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte("refs/"))
 	}
 	return isObjectID(data)
+}
+
+// readLinkOf reads a link; what is none is an error, after one look.
+func readLinkOf(l *looks.Looks, path string) (string, error) {
+	if kind, err := l.Kind(path); err != nil || kind != syscall.S_IFLNK {
+		return "", syscall.EINVAL
+	}
+	return l.Readlink(path)
 }
 
 // isObjectID tells whether data begins with a SHA-1 or SHA-256 in hex.
@@ -47,11 +55,11 @@ func isObjectID(data []byte) bool {
 }
 
 // headBranch is the branch that a HEAD names; "" when it names none.
-func headBranch(gitDir string) string {
+func headBranch(l *looks.Looks, gitDir string) string {
 	path := filepath.Join(gitDir, "HEAD")
-	target, err := os.Readlink(path)
+	target, err := readLinkOf(l, path)
 	if err != nil {
-		data, err := plainfile.Read(path)
+		data, err := l.Read(path)
 		if err != nil {
 			return ""
 		}
@@ -70,21 +78,21 @@ func headBranch(gitDir string) string {
 
 // commonDir is where a git directory's shared files are (gitrepository-layout(5), "commondir"; get_common_dir
 // in setup.c). Git obeys the file in any git directory, linked or not.
-func commonDir(gitDir string) string {
-	data, err := plainfile.ReadThrough(filepath.Join(gitDir, "commondir"))
+func commonDir(l *looks.Looks, gitDir string) string {
+	data, err := l.ReadThrough(filepath.Join(gitDir, "commondir"))
 	if err != nil {
 		return gitDir
 	}
 	line, _, _ := strings.Cut(strings.TrimRight(string(data), "\r\n"), "\x00")
-	return realPath(absolute(line, gitDir))
+	return realPath(l, absolute(line, gitDir))
 }
 
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
+func isFolder(l *looks.Looks, path string) bool {
+	st, err := l.Stat(path)
+	return err == nil && st.Mode&syscall.S_IFMT == syscall.S_IFDIR
 }
 
-func exists(path string) bool {
-	_, err := os.Lstat(path)
+func exists(l *looks.Looks, path string) bool {
+	_, err := l.Kind(path)
 	return err == nil
 }

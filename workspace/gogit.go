@@ -11,20 +11,21 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 
+	"code.sidecar.dev/workspace/looks"
 	"code.sidecar.dev/workspace/plainfile"
 )
 
 // readBranch is the checked-out branch. go-git reads it where it opens the repository. Where it does not, HEAD
 // is read here: go-git refuses extensions.worktreeConfig (which "git sparse-checkout set" sets), SHA-256,
 // reftable and relativeWorktrees, and its error therefore never means that there is no repository.
-func readBranch(r *Repository) string {
-	repo, err := openGoGit(r)
+func readBranch(l *looks.Looks, r *Repository) string {
+	repo, err := openGoGit(l, r)
 	if err != nil {
-		return headBranch(r.GitDir)
+		return headBranch(l, r.GitDir)
 	}
 	head, err := repo.Reference(plumbing.HEAD, false)
 	if err != nil || !head.Target().IsBranch() {
-		return headBranch(r.GitDir)
+		return headBranch(l, r.GitDir)
 	}
 	return head.Target().Short()
 }
@@ -32,23 +33,29 @@ func readBranch(r *Repository) string {
 // openGoGit opens a repository with go-git. It does what PlainOpenWithOptions does with
 // EnableDotGitCommonDir, over file systems that refuse what is no plain file: a FIFO in place of HEAD would
 // otherwise hang the open, and a check beforehand would leave a moment to exchange it.
-func openGoGit(r *Repository) (*git.Repository, error) {
+func openGoGit(l *looks.Looks, r *Repository) (*git.Repository, error) {
 	common := billy.Filesystem(nil)
 	if r.CommonDir != r.GitDir {
-		common = plainFS{osfs.New(r.CommonDir, osfs.WithBoundOS())}
+		common = plainFS{osfs.New(r.CommonDir, osfs.WithBoundOS()), l}
 	}
-	dot := dotgit.NewRepositoryFilesystem(plainFS{osfs.New(r.GitDir, osfs.WithBoundOS())}, common)
+	dot := dotgit.NewRepositoryFilesystem(plainFS{osfs.New(r.GitDir, osfs.WithBoundOS()), l}, common)
 	return git.Open(filesystem.NewStorage(dot, cache.NewObjectLRU(0)), nil)
 }
 
 // plainFS is a file system that only reads, and only plain files of bounded size.
-type plainFS struct{ billy.Filesystem }
+type plainFS struct {
+	billy.Filesystem
+	looks *looks.Looks
+}
 
 func (p plainFS) Open(name string) (billy.File, error) {
-	f, err := plainfile.Open(p.Join(p.Root(), name))
+	path := p.Join(p.Root(), name)
+	f, err := plainfile.Open(path)
 	if err != nil {
+		p.looks.NotOpened(path, err)
 		return nil, err
 	}
+	p.looks.Opened(path, int(f.Fd()))
 	return plainFile{f}, nil
 }
 
@@ -57,6 +64,17 @@ func (p plainFS) OpenFile(name string, flag int, _ os.FileMode) (billy.File, err
 		return nil, billy.ErrReadOnly
 	}
 	return p.Open(name)
+}
+
+// Stat and Lstat take note; go-git opens whatever it makes use of.
+func (p plainFS) Stat(name string) (os.FileInfo, error) {
+	_, _ = p.looks.Stat(p.Join(p.Root(), name))
+	return p.Filesystem.Stat(name)
+}
+
+func (p plainFS) Lstat(name string) (os.FileInfo, error) {
+	_, _ = p.looks.Lstat(p.Join(p.Root(), name))
+	return p.Filesystem.Lstat(name)
 }
 
 func (plainFS) Create(string) (billy.File, error)           { return nil, billy.ErrReadOnly }

@@ -8,7 +8,7 @@ import (
 
 // loadHost reads the system's and the user's own git config with every include.
 func (ws *Workspace) loadHost() *gitconfig.Config {
-	return loadHost(ws.env, gitconfig.Options{Home: ws.home})
+	return loadHost(ws.env, gitconfig.Options{Home: ws.home, Read: ws.looks.ReadThrough})
 }
 
 // loadHost reads the files that git-config(1) names under "FILES", in their order.

@@ -49,9 +49,9 @@ var always = [][2]string{
 func HarmlessGlobal(ws *Workspace, env func(string) string) string {
 	home := ws.home
 	if h := env("HOME"); h != "" {
-		home = realPath(h)
+		home = realPath(ws.looks, h)
 	}
-	host := loadHost(env, gitconfig.Options{Home: home, Condition: ws.holds})
+	host := loadHost(env, gitconfig.Options{Home: home, Condition: ws.holds, Read: ws.looks.ReadThrough})
 	var out [][2]string
 	for _, key := range harmless {
 		if value, ok := host.Last(key); ok {

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"syscall"
+
+	"code.sidecar.dev/workspace/looks"
 )
 
 // maxEntries bounds how many entries of one folder are looked at.
@@ -22,16 +24,15 @@ const (
 	kindOther
 )
 
-func lstatKind(path string) fileKind {
-	var st syscall.Stat_t
-	err := syscall.Lstat(path, &st)
+func lstatKind(l *looks.Looks, path string) fileKind {
+	kind, err := l.Kind(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return kindAbsent
 	}
 	if err != nil {
 		return kindOther // there is something that cannot be looked at
 	}
-	switch st.Mode & syscall.S_IFMT {
+	switch kind {
 	case syscall.S_IFDIR:
 		return kindFolder
 	case syscall.S_IFREG:
@@ -50,9 +51,9 @@ func openFolder(dir string) (int, error) {
 type listing map[string]fileKind
 
 // list lists a folder that is not a symbolic link; one that cannot be read is as an empty one.
-func list(dir string) listing {
-	l, _ := readFolder(dir, maxEntries)
-	return l
+func list(l *looks.Looks, dir string) listing {
+	in, _ := readFolder(l, dir, maxEntries)
+	return in
 }
 
 // partial says that there may be more than the listing has.

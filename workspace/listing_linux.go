@@ -6,17 +6,21 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+
+	"code.sidecar.dev/workspace/looks"
 )
 
 var direntBuffers = sync.Pool{New: func() any { b := make([]byte, 16<<10); return &b }}
 
 // readFolder lists a folder by getdents64(2) itself, with the kinds that it gives: os.ReadDir makes half as
 // many system calls again, which counts with hundreds of submodules.
-func readFolder(dir string, max int) (listing, bool) {
+func readFolder(l *looks.Looks, dir string, max int) (listing, bool) {
 	fd, err := openFolder(dir)
 	if err != nil {
+		l.NotOpened(dir, err)
 		return nil, false
 	}
+	l.Opened(dir, fd)
 	defer syscall.Close(fd)
 	buf := direntBuffers.Get().(*[]byte)
 	defer direntBuffers.Put(buf)
@@ -67,7 +71,7 @@ func kindOfDirent(dir, name string, kind byte) fileKind {
 	case syscall.DT_LNK:
 		return kindLink
 	case syscall.DT_UNKNOWN: // the file system does not tell
-		return lstatKind(filepath.Join(dir, name))
+		return lstatKind(nil, filepath.Join(dir, name))
 	}
 	return kindOther
 }

@@ -5,20 +5,24 @@ package workspace
 import (
 	"os"
 	"path/filepath"
+
+	"code.sidecar.dev/workspace/looks"
 )
 
 // readFolder lists a folder.
-func readFolder(dir string, max int) (listing, bool) {
+func readFolder(l *looks.Looks, dir string, max int) (listing, bool) {
 	fd, err := openFolder(dir)
 	if err != nil {
+		l.NotOpened(dir, err)
 		return nil, false
 	}
+	l.Opened(dir, fd)
 	f := os.NewFile(uintptr(fd), dir)
 	defer f.Close()
 	entries, err := f.ReadDir(max)
 	out := listing{}
 	for _, e := range entries {
-		out[e.Name()] = lstatKind(filepath.Join(dir, e.Name()))
+		out[e.Name()] = lstatKind(nil, filepath.Join(dir, e.Name()))
 	}
 	return out, err == nil || len(entries) > 0
 }

@@ -3,6 +3,8 @@ package workspace
 import (
 	"path/filepath"
 	"strings"
+
+	"code.sidecar.dev/workspace/looks"
 )
 
 // markers are files that only a project's top folder has, the most telling first: without a repository they
@@ -22,22 +24,22 @@ var markerSuffixes = []string{".cabal", ".sln", ".csproj", ".fsproj", ".nimble",
 // markedRoot is the nearest folder from dir upwards that has a marker, and the marker; dir itself when there
 // is none. It neither reaches nor passes the home folder or "/": a stray package.json there would otherwise
 // make everything the user owns one project.
-func markedRoot(dir, home string) (root, marker string) {
+func markedRoot(l *looks.Looks, dir, home string) (root, marker string) {
 	for d := dir; d != "/" && d != home; d = filepath.Dir(d) {
-		if m := markerIn(d); m != "" {
+		if m := markerIn(l, d); m != "" {
 			return d, m
 		}
 	}
 	return dir, ""
 }
 
-func markerIn(dir string) string {
+func markerIn(l *looks.Looks, dir string) string {
 	for _, m := range markers {
-		if exists(filepath.Join(dir, m)) {
+		if exists(l, filepath.Join(dir, m)) {
 			return m
 		}
 	}
-	for _, name := range list(dir).names() {
+	for _, name := range list(l, dir).names() {
 		for _, suffix := range markerSuffixes {
 			if strings.HasSuffix(name, suffix) && len(name) > len(suffix) {
 				return name

@@ -29,7 +29,7 @@ func (ws *Workspace) nested(path string) *Repository {
 	if filepath.Base(path) == ".git" {
 		top = filepath.Dir(path)
 	}
-	if !filepath.IsAbs(path) || !inside(path, ws.Root) || realPath(top) != top {
+	if !filepath.IsAbs(path) || !inside(path, ws.Root) || ws.real(top) != top {
 		return nil
 	}
 	f := ws.at(top)
@@ -43,7 +43,7 @@ func (ws *Workspace) nested(path string) *Repository {
 	ws.readRepository(r)
 	ws.Notes = append(ws.Notes, r.config.Problems...)
 	if r.WorkTree == "" {
-		r.WorkTree = configuredTree(r, realPath)
+		r.WorkTree = configuredTree(r, ws.real)
 	}
 	ws.findDotGit(r)
 	return r

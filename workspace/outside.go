@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"code.sidecar.dev/workspace/plainfile"
+	"code.sidecar.dev/workspace/looks"
 )
 
 // Writable are the folders outside Root that a run needs read-write so that git works: the common dir of a
@@ -36,36 +36,36 @@ func (ws *Workspace) ReadableOutside() []string {
 	var out []string
 	granted := append([]string{ws.Root}, ws.Writable()...)
 	if ws.Repo != nil && ws.Repo.Suspect == "" {
-		out = borrowed(filepath.Join(ws.Repo.CommonDir, "objects"), granted, out)
+		out = borrowed(ws.looks, filepath.Join(ws.Repo.CommonDir, "objects"), granted, out)
 	}
 	slices.Sort(out)
 	return out
 }
 
-func borrowed(objects string, granted, out []string) []string {
-	for _, store := range readAlternates(objects) {
-		if len(out) >= maxAlternates || slices.Contains(out, store) || !isObjectStore(store) {
+func borrowed(l *looks.Looks, objects string, granted, out []string) []string {
+	for _, store := range readAlternates(l, objects) {
+		if len(out) >= maxAlternates || slices.Contains(out, store) || !isObjectStore(l, store) {
 			continue
 		}
 		if !slices.ContainsFunc(granted, func(g string) bool { return inside(store, g) || inside(g, store) }) {
 			out = append(out, store)
 		}
 		if !slices.Contains(granted, store) {
-			out = borrowed(store, append(granted[:len(granted):len(granted)], store), out)
+			out = borrowed(l, store, append(granted[:len(granted):len(granted)], store), out)
 		}
 	}
 	return out
 }
 
-func readAlternates(objects string) []string {
-	data, err := plainfile.ReadThrough(filepath.Join(objects, "info", "alternates"))
+func readAlternates(l *looks.Looks, objects string) []string {
+	data, err := l.ReadThrough(filepath.Join(objects, "info", "alternates"))
 	if err != nil {
 		return nil
 	}
 	var out []string
 	for line := range strings.SplitSeq(string(data), "\n") {
 		if line != "" && line[0] != '#' && line[0] != '"' && !strings.ContainsRune(line, 0) && len(out) < maxAlternates {
-			out = append(out, realPath(absolute(line, objects)))
+			out = append(out, realPath(l, absolute(line, objects)))
 		}
 	}
 	return out
@@ -73,11 +73,11 @@ func readAlternates(objects string) []string {
 
 // isObjectStore tells whether a folder holds git objects and no other folders: it is named as git names
 // it, and has "pack", "info" and folders of two digits.
-func isObjectStore(dir string) bool {
-	if filepath.Base(dir) != "objects" || !isFolder(filepath.Join(dir, "pack")) {
+func isObjectStore(l *looks.Looks, dir string) bool {
+	if filepath.Base(dir) != "objects" || !isFolder(l, filepath.Join(dir, "pack")) {
 		return false
 	}
-	for name, kind := range list(dir) {
+	for name, kind := range list(l, dir) {
 		if kind == kindFolder && !isStoreFolder(name) {
 			return false
 		}

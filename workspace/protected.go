@@ -24,7 +24,7 @@ const (
 func (ws *Workspace) Protected(rules Rules) []Protected {
 	all := ws.repositories()
 	p := &protector{
-		claims: newClaims(append([]string{ws.Root}, ws.Writable()...)),
+		claims: newClaims(append([]string{ws.Root}, ws.Writable()...), ws.looks),
 		ws:     ws,
 		rules:  rules,
 		many:   len(all) > manyRepositories+1,
@@ -75,7 +75,7 @@ func (p *protector) listAhead(all []*Repository) {
 		}
 	}
 	lists := make([]listing, len(dirs))
-	together(len(dirs), func(i int) { lists[i] = list(dirs[i]) })
+	together(len(dirs), func(i int) { lists[i] = list(p.looks, dirs[i]) })
 	p.listings = map[string]listing{}
 	for i, dir := range dirs {
 		p.listings[dir] = lists[i]
@@ -90,7 +90,7 @@ func (p *protector) list(dir string) listing {
 	if l, ok := p.listings[dir]; ok {
 		return l
 	}
-	return list(dir)
+	return list(p.looks, dir)
 }
 
 // takeOver spares looks at what the search for submodules has listed.
@@ -172,7 +172,7 @@ func (p *protector) addLinkOnly(w claim) {
 	}
 	if p.kind(path) == kindLink {
 		p.keep(Protected{Path: path, Hold: ReadOnly, Link: true, Reason: w.reason, Rank: w.rank})
-		w.path = linkTarget(path)
+		w.path = p.linkTarget(path)
 		p.reachLinks(w)
 		return
 	}
@@ -191,7 +191,7 @@ func (p *protector) reachLinks(w claim) {
 			return
 		case kindLink:
 			p.keep(Protected{Path: path, Hold: ReadOnly, Link: true, Reason: w.reason, Rank: w.rank})
-			w.path = linkTarget(path)
+			w.path = p.linkTarget(path)
 		default:
 			p.present(w, path)
 			return

@@ -200,14 +200,14 @@ func checkList(t *testing.T, list []Protected) {
 		if p.Reason == "" || !filepath.IsAbs(p.Path) || filepath.Clean(p.Path) != p.Path {
 			t.Errorf("malformed: %+v", p)
 		}
-		if dir := filepath.Dir(p.Path); p.Hold != Watch && realPath(dir) != dir {
+		if dir := filepath.Dir(p.Path); p.Hold != Watch && realPath(nil, dir) != dir {
 			t.Errorf("a link leads to %s", p.Path)
 		}
 		info, err := os.Lstat(p.Path)
 		if p.Hold == ReadOnly && (err != nil || info.IsDir() != p.Folder || (info.Mode()&os.ModeSymlink != 0) != p.Link) {
 			t.Errorf("not what is there: %+v", p)
 		}
-		if p.Hold == Placeholder && err != nil && !isFolder(filepath.Dir(p.Path)) {
+		if p.Hold == Placeholder && err != nil && !isFolder(nil, filepath.Dir(p.Path)) {
 			t.Errorf("a placeholder without a folder to be in: %+v", p)
 		}
 	}

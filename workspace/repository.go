@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"code.sidecar.dev/workspace/gitconfig"
+	"code.sidecar.dev/workspace/looks"
 )
 
 // open reads the repository that was found at the workspace's root.
@@ -11,13 +12,13 @@ func (ws *Workspace) open(f *found) *Repository {
 	r := &Repository{DotGit: f.dotGit, DotGitKind: f.kind, GitDir: f.gitDir}
 	ws.readRepository(r)
 	ws.Notes = append(ws.Notes, r.config.Problems...)
-	r.Branch = readBranch(r)
+	r.Branch = readBranch(ws.looks, r)
 	r.ConfigFiles = append(paths(ws.host), r.ConfigFiles...)
 	switch {
 	case f.workTree != "":
 		r.WorkTree, r.Bare = f.workTree, false
 	case f.bare:
-		r.WorkTree = configuredTree(r, realPath)
+		r.WorkTree = configuredTree(r, ws.real)
 		r.Bare = r.WorkTree == ""
 	default:
 		ws.settleTree(r, f.top)
@@ -39,7 +40,7 @@ func (ws *Workspace) settleTree(r *Repository, top string) {
 		r.WorkTree, r.Bare = "", true
 		return
 	}
-	if tree := configuredTree(r, realPath); tree != "" && tree != top {
+	if tree := configuredTree(r, ws.real); tree != "" && tree != top {
 		ws.note("core.worktree of %s names %s as its work tree; the workspace stays %s", r.GitDir, tree, top)
 		r.WorkTree = tree
 	}
@@ -54,11 +55,14 @@ func configuredTree(r *Repository, real func(string) string) string {
 	return real(absolute(tree, r.GitDir))
 }
 
+// real is realPath, for who knows no looks.
+func (ws *Workspace) real(path string) string { return realPath(ws.looks, path) }
+
 // readRepository fills in what the files of r.GitDir say.
 func (ws *Workspace) readRepository(r *Repository) {
 	r.CommonDir = r.GitDir
 	if r.listing == nil || r.listing.has("commondir") {
-		r.CommonDir = commonDir(r.GitDir)
+		r.CommonDir = commonDir(ws.looks, r.GitDir)
 	}
 	r.Linked = r.CommonDir != r.GitDir && filepath.Dir(r.GitDir) == filepath.Join(r.CommonDir, "worktrees")
 	ws.readConfig(r)
@@ -67,7 +71,7 @@ func (ws *Workspace) readRepository(r *Repository) {
 // readConfig reads the repository's own config: go-git knows neither include nor includeIf, and refuses
 // repositories with extensions.worktreeConfig, so this reads the files itself.
 func (ws *Workspace) readConfig(r *Repository) {
-	opts := gitconfig.Options{Home: ws.home}
+	opts := gitconfig.Options{Home: ws.home, Read: ws.looks.ReadThrough}
 	r.config = gitconfig.Load(filepath.Join(r.CommonDir, "config"), opts)
 	r.perWorktree = r.config.Bool("extensions.worktreeconfig")
 	if r.perWorktree {
@@ -90,16 +94,16 @@ func (ws *Workspace) suspicion(r *Repository, f *found) string {
 	if f.fromEnv || inside(r.GitDir, ws.Root) && inside(r.CommonDir, ws.Root) {
 		return ""
 	}
-	if owner, other := otherOwner(r.CommonDir); other {
+	if owner, other := otherOwner(ws.looks, r.CommonDir); other {
 		return "it belongs to another user (uid " + itoa(owner) + ")"
 	}
 	if r.Linked {
-		return backPointer(r.GitDir, f.dotGit)
+		return backPointer(ws.looks, r.GitDir, f.dotGit)
 	}
 	if r.CommonDir != r.GitDir {
 		return "its commondir file sends git to " + r.CommonDir + ", and it is no linked worktree"
 	}
-	if configuredTree(r, realPath) == f.top {
+	if configuredTree(r, ws.real) == f.top {
 		return "" // as in a submodule, or after git init --separate-git-dir by some tools
 	}
 	if r.Bare {
@@ -113,8 +117,8 @@ func (ws *Workspace) suspicion(r *Repository, f *found) string {
 
 // backPointer checks that a linked worktree's admin folder names this ".git" file (gitrepository-layout(5),
 // "worktrees/<id>/gitdir").
-func backPointer(admin, dotGit string) string {
-	back := readBackPointer(admin)
+func backPointer(l *looks.Looks, admin, dotGit string) string {
+	back := readBackPointer(l, admin)
 	if back == "" {
 		return "its gitdir file cannot be read, so nothing says that it belongs to this worktree"
 	}

@@ -1,13 +1,20 @@
 package workspace
 
-import "path/filepath"
+import (
+	"path/filepath"
+
+	"code.sidecar.dev/workspace/looks"
+)
 
 // resolver resolves symbolic links and remembers the folders: submodules share most of their path.
-type resolver map[string]string
+type resolver struct {
+	looks *looks.Looks
+	known map[string]string
+}
 
 // path is realPath.
 func (r resolver) path(path string) string {
-	if real, ok := r[path]; ok {
+	if real, ok := r.known[path]; ok {
 		return real
 	}
 	parent := filepath.Dir(path)
@@ -15,9 +22,9 @@ func (r resolver) path(path string) string {
 		return path
 	}
 	real := filepath.Join(r.path(parent), filepath.Base(path))
-	if lstatKind(real) == kindLink {
-		real = realPath(path)
+	if lstatKind(r.looks, real) == kindLink {
+		real = realPath(r.looks, path)
 	}
-	r[path] = real
+	r.known[path] = real
 	return real
 }

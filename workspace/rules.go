@@ -137,7 +137,7 @@ func (p *protector) homeEntries(top string) []Entry {
 func (p *protector) pattern(top string, e Entry, among listing, rank int) {
 	dir := filepath.Dir(e.Name)
 	if dir != "." {
-		among = list(filepath.Join(top, dir))
+		among = list(p.looks, filepath.Join(top, dir))
 	}
 	for _, name := range among.names() {
 		path := filepath.Join(dir, name)
@@ -165,7 +165,7 @@ func (p *protector) also() {
 
 func (p *protector) alsoAt(top string, e Entry, rank int, absent Hold) {
 	if isPattern(e.Name) {
-		p.pattern(top, e, list(top), rank)
+		p.pattern(top, e, list(p.looks, top), rank)
 		return
 	}
 	path := filepath.Join(top, e.Name)

@@ -1,13 +1,12 @@
 package workspace
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 
-	"code.sidecar.dev/workspace/plainfile"
+	"code.sidecar.dev/workspace/looks"
 )
 
 // found is a repository as the search met it, before anything in it is read.
@@ -37,7 +36,7 @@ func (f *found) entry() string {
 // setup_git_directory_gently_1: a ceiling (GIT_CEILING_DIRECTORIES, git(1)) and a file system's edge.
 func (ws *Workspace) walkUp(dir string) *found {
 	ceilings := ws.ceilings()
-	device := deviceOf(dir)
+	device := deviceOf(ws.looks, dir)
 	for {
 		if f := ws.look(dir); f != nil {
 			return f
@@ -46,7 +45,7 @@ func (ws *Workspace) walkUp(dir string) *found {
 		if parent == dir || slices.Contains(ceilings, parent) {
 			return nil
 		}
-		if deviceOf(parent) != device && ws.env("GIT_DISCOVERY_ACROSS_FILESYSTEM") == "" {
+		if deviceOf(ws.looks, parent) != device && ws.env("GIT_DISCOVERY_ACROSS_FILESYSTEM") == "" {
 			return nil
 		}
 		dir = parent
@@ -56,33 +55,34 @@ func (ws *Workspace) walkUp(dir string) *found {
 // look tells what dir itself is to git.
 func (ws *Workspace) look(dir string) *found {
 	f := &found{top: dir, dotGit: filepath.Join(dir, ".git")}
-	info, err := os.Lstat(f.dotGit)
+	kind, err := ws.looks.Kind(f.dotGit)
 	if err != nil {
-		return bareAt(dir)
+		return bareAt(ws.looks, dir)
 	}
-	switch target := f.dotGit; {
-	case info.Mode()&os.ModeSymlink != 0:
+	target := f.dotGit
+	switch kind {
+	case syscall.S_IFLNK:
 		f.kind = DotGitLink
-		if target, err = filepath.EvalSymlinks(f.dotGit); err != nil {
+		if target, err = ws.looks.Real(f.dotGit); err != nil {
 			ws.note("%s is a symbolic link that leads nowhere: git does not see it", f.dotGit)
-			return bareAt(dir)
+			return bareAt(ws.looks, dir)
 		}
-		if info, err = os.Lstat(target); err != nil {
-			return bareAt(dir)
+		if kind, err = ws.looks.Kind(target); err != nil {
+			return bareAt(ws.looks, dir)
 		}
-		if !info.IsDir() {
+		if kind != syscall.S_IFDIR {
 			return ws.followPointer(f, target)
 		}
 		f.gitDir = target
-	case info.IsDir():
+	case syscall.S_IFDIR:
 		f.kind, f.gitDir = DotGitFolder, target
 	default:
 		f.kind = DotGitFile
 		return ws.followPointer(f, target)
 	}
-	if !isGitDir(f.gitDir) {
+	if !isGitDir(ws.looks, f.gitDir) {
 		ws.note("%s is not a git directory: git does not see it", f.dotGit)
-		return bareAt(dir)
+		return bareAt(ws.looks, dir)
 	}
 	return f
 }
@@ -90,12 +90,12 @@ func (ws *Workspace) look(dir string) *found {
 // followPointer reads the ".git" file at path. Git stops with an error at one that leads nowhere, so the
 // search stops too.
 func (ws *Workspace) followPointer(f *found, path string) *found {
-	target, err := readPointer(path)
+	target, err := readPointer(ws.looks, path)
 	if err != nil {
 		ws.note("%s: %v", f.dotGit, err)
 		return f
 	}
-	if real := realPath(target); isGitDir(real) {
+	if real := ws.real(target); isGitDir(ws.looks, real) {
 		f.gitDir = real
 		return f
 	}
@@ -106,8 +106,8 @@ func (ws *Workspace) followPointer(f *found, path string) *found {
 
 // bareAt returns dir as a bare repository if it is one. A ".git" folder that was asked about from inside is
 // not: the folder above it has it as its own.
-func bareAt(dir string) *found {
-	if filepath.Base(dir) == ".git" || !isGitDir(dir) {
+func bareAt(l *looks.Looks, dir string) *found {
+	if filepath.Base(dir) == ".git" || !isGitDir(l, dir) {
 		return nil
 	}
 	return &found{top: dir, gitDir: dir, bare: true}
@@ -121,35 +121,35 @@ func (ws *Workspace) fromEnv(dir string) *found {
 		return nil
 	}
 	path := absolute(gitDir, dir)
-	if target, err := readPointer(path); err == nil {
+	if target, err := readPointer(ws.looks, path); err == nil {
 		path = target
 	}
-	path = realPath(path)
-	if !isGitDir(path) {
+	path = ws.real(path)
+	if !isGitDir(ws.looks, path) {
 		ws.note("GIT_DIR is %q, which is no git directory: it is not used", gitDir)
 		return nil
 	}
 	f := &found{top: dir, gitDir: path, fromEnv: true}
 	if tree := ws.env("GIT_WORK_TREE"); tree != "" {
-		f.workTree = realPath(absolute(tree, dir))
+		f.workTree = ws.real(absolute(tree, dir))
 		if inside(dir, f.workTree) && f.workTree != "/" {
 			f.top = f.workTree
 		}
 	}
-	if entry := filepath.Join(f.top, ".git"); realPath(entry) == path {
-		f.dotGit, f.kind = entry, kindOf(entry)
+	if entry := filepath.Join(f.top, ".git"); ws.real(entry) == path {
+		f.dotGit, f.kind = entry, kindOf(ws.looks, entry)
 	}
 	return f
 }
 
-func kindOf(path string) DotGitKind {
-	info, err := os.Lstat(path)
+func kindOf(l *looks.Looks, path string) DotGitKind {
+	kind, err := l.Kind(path)
 	switch {
 	case err != nil:
 		return DotGitNone
-	case info.IsDir():
+	case kind == syscall.S_IFDIR:
 		return DotGitFolder
-	case info.Mode()&os.ModeSymlink != 0:
+	case kind == syscall.S_IFLNK:
 		return DotGitLink
 	}
 	return DotGitFile
@@ -166,7 +166,7 @@ func (ws *Workspace) ceilings() []string {
 			resolve = false
 		case !filepath.IsAbs(c):
 		case resolve:
-			out = append(out, realPath(c))
+			out = append(out, ws.real(c))
 		default:
 			out = append(out, filepath.Clean(c))
 		}
@@ -174,9 +174,9 @@ func (ws *Workspace) ceilings() []string {
 	return out
 }
 
-func deviceOf(dir string) uint64 {
-	var st syscall.Stat_t
-	if err := syscall.Stat(dir, &st); err != nil {
+func deviceOf(l *looks.Looks, dir string) uint64 {
+	st, err := l.Stat(dir)
+	if err != nil {
 		return 0
 	}
 	return uint64(st.Dev)
@@ -191,8 +191,8 @@ func absolute(path, base string) string {
 
 // readPointer returns what a ".git" file points to: "gitdir: PATH", relative to the file's folder
 // (gitrepository-layout(5); read_gitfile_gently in git's setup.c).
-func readPointer(path string) (string, error) {
-	data, err := plainfile.Read(path)
+func readPointer(l *looks.Looks, path string) (string, error) {
+	data, err := l.Read(path)
 	if err != nil {
 		return "", err
 	}

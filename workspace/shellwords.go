@@ -1,11 +1,11 @@
 package workspace
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
-	"code.sidecar.dev/workspace/plainfile"
+	"code.sidecar.dev/workspace/looks"
 )
 
 // shellWords splits a command line or script into the words that may name files. It reads quotes and
@@ -123,14 +123,14 @@ func isScriptName(name string) bool {
 	return false
 }
 
-func isRegular(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
+func isRegular(l *looks.Looks, path string) bool {
+	st, err := l.Stat(path)
+	return err == nil && st.Mode&syscall.S_IFMT == syscall.S_IFREG
 }
 
-func isExecutable(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+func isExecutable(l *looks.Looks, path string) bool {
+	st, err := l.Stat(path)
+	return err == nil && st.Mode&syscall.S_IFMT == syscall.S_IFREG && st.Mode&0o111 != 0
 }
 
 // maxScript is how much of a hook is read for the scripts it calls.
@@ -138,10 +138,10 @@ const maxScript = 64 << 10
 
 // script protects the scripts of the workspace that a hook names by a path: executing the hook executes them.
 func (p *protector) script(r *Repository, hook string) {
-	if real, err := filepath.EvalSymlinks(hook); err == nil {
+	if real, err := p.looks.Real(hook); err == nil {
 		hook = real
 	}
-	data, err := plainfile.ReadHead(hook, maxScript)
+	data, err := p.looks.ReadHead(hook, maxScript)
 	if err != nil {
 		return
 	}
@@ -158,7 +158,7 @@ func (p *protector) script(r *Repository, hook string) {
 
 func (p *protector) hookWord(r *Repository, hook, word string, w claim) {
 	if path := p.fileOf(r, word, filepath.Dir(hook)); path != "" {
-		if isScriptName(path) || isExecutable(path) {
+		if isScriptName(path) || isExecutable(p.looks, path) {
 			w.path = path
 			p.add(w)
 		}

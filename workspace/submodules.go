@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"code.sidecar.dev/workspace/gitconfig"
-	"code.sidecar.dev/workspace/plainfile"
+	"code.sidecar.dev/workspace/looks"
 )
 
 // Bounds of the search for submodules: a name may have slashes, and a submodule may have submodules.
@@ -27,9 +27,9 @@ type moduleSearch struct {
 // own in its admin folder), and those that .gitmodules names and that have a git dir elsewhere, as in
 // their own work tree.
 func (ws *Workspace) listSubmodules(r *Repository) {
-	s := &moduleSearch{ws: ws, repo: r, seen: map[string]*Repository{r.GitDir: r, r.CommonDir: r}, left: maxModules, real: resolver{}}
+	s := &moduleSearch{ws: ws, repo: r, seen: map[string]*Repository{r.GitDir: r, r.CommonDir: r}, left: maxModules, real: resolver{ws.looks, map[string]string{}}}
 	modules := filepath.Join(r.GitDir, "modules")
-	s.below(modules, list(modules), "", 0)
+	s.below(modules, list(ws.looks, modules), "", 0)
 	if r.WorkTree != "" && inside(r.WorkTree, ws.Root) {
 		s.named(r.WorkTree, 0)
 	}
@@ -48,7 +48,7 @@ func (s *moduleSearch) below(dir string, in listing, prefix string, depth int) {
 	names = names[:min(len(names), max(s.left, 0))]
 	s.left -= len(names)
 	lists := make([]listing, len(names))
-	together(len(names), func(i int) { lists[i] = list(filepath.Join(dir, names[i])) })
+	together(len(names), func(i int) { lists[i] = list(s.ws.looks, filepath.Join(dir, names[i])) })
 	for i, name := range names {
 		path, held := filepath.Join(dir, name), lists[i]
 		if !held.likeGitDir() {
@@ -57,7 +57,7 @@ func (s *moduleSearch) below(dir string, in listing, prefix string, depth int) {
 		}
 		s.add(&Repository{GitDir: path, Name: prefix + name, listing: held})
 		if modules := filepath.Join(path, "modules"); held.has("modules") {
-			s.below(modules, list(modules), "", depth+1)
+			s.below(modules, list(s.ws.looks, modules), "", depth+1)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func (s *moduleSearch) named(tree string, depth int) {
 	if depth > maxModuleDepth {
 		return
 	}
-	for _, m := range readModules(tree) {
+	for _, m := range readModules(s.ws.looks, tree) {
 		if s.left--; s.left <= 0 {
 			return
 		}
@@ -80,7 +80,7 @@ func (s *moduleSearch) named(tree string, depth int) {
 			continue // git refuses a submodule beyond a symbolic link
 		}
 		s.at(path, m.name, depth)
-		if lstatKind(filepath.Join(path, ".gitmodules")) != kindAbsent {
+		if lstatKind(s.ws.looks, filepath.Join(path, ".gitmodules")) != kindAbsent {
 			s.named(path, depth+1)
 		}
 	}
@@ -89,20 +89,20 @@ func (s *moduleSearch) named(tree string, depth int) {
 // at takes note of the submodule whose work tree is at path.
 func (s *moduleSearch) at(path, name string, depth int) {
 	dotGit := filepath.Join(path, ".git")
-	if target, err := readPointer(dotGit); err == nil && s.seen[target] != nil && s.seen[target] != s.repo {
+	if target, err := readPointer(s.ws.looks, dotGit); err == nil && s.seen[target] != nil && s.seen[target] != s.repo {
 		s.seen[target].DotGit, s.seen[target].DotGitKind, s.seen[target].WorkTree = dotGit, DotGitFile, path
 		return
 	}
 	if f := s.ws.at(path); f != nil && s.seen[f.gitDir] == nil {
 		s.add(&Repository{GitDir: f.gitDir, Name: name, DotGit: f.dotGit, DotGitKind: f.kind, WorkTree: path})
 		modules := filepath.Join(f.gitDir, "modules")
-		s.below(modules, list(modules), "", depth+1)
+		s.below(modules, list(s.ws.looks, modules), "", depth+1)
 	}
 }
 
 // at is the repository whose ".git" lies in dir itself, without a note when there is none.
 func (ws *Workspace) at(dir string) *found {
-	quiet := &Workspace{env: ws.env}
+	quiet := &Workspace{env: ws.env, looks: ws.looks}
 	if f := quiet.look(dir); f != nil && f.gitDir != "" {
 		return f
 	}
@@ -135,8 +135,8 @@ func (ws *Workspace) findDotGit(r *Repository) {
 	if r.DotGit != "" || r.WorkTree == "" || !inside(r.WorkTree, ws.Root) {
 		return
 	}
-	if entry := filepath.Join(r.WorkTree, ".git"); kindOf(entry) != DotGitNone {
-		r.DotGit, r.DotGitKind = entry, kindOf(entry)
+	if entry := filepath.Join(r.WorkTree, ".git"); kindOf(ws.looks, entry) != DotGitNone {
+		r.DotGit, r.DotGitKind = entry, kindOf(ws.looks, entry)
 	}
 }
 
@@ -148,9 +148,9 @@ type module struct {
 
 // readModules reads the .gitmodules of a work tree, in its order. Names and paths that git refuses are left
 // out (submodule-config.c, check_submodule_name; paths that look like options or leave the tree).
-func readModules(tree string) []module {
+func readModules(l *looks.Looks, tree string) []module {
 	file := filepath.Join(tree, ".gitmodules")
-	data, err := plainfile.Read(file)
+	data, err := l.Read(file)
 	if err != nil {
 		return nil
 	}

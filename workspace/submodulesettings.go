@@ -14,7 +14,7 @@ func SubmoduleSettings(ws *Workspace) [][2]string {
 	}
 	_, byPathspec := r.config.Last("submodule.active")
 	var out [][2]string
-	for _, m := range readModules(r.WorkTree) {
+	for _, m := range readModules(ws.looks, r.WorkTree) {
 		out = append(out, missingSettings(r, m, byPathspec)...)
 	}
 	return out

@@ -8,7 +8,10 @@
 // at, and reads no file tree: its cost does not grow with the number of files.
 package workspace
 
-import "code.sidecar.dev/workspace/gitconfig"
+import (
+	"code.sidecar.dev/workspace/gitconfig"
+	"code.sidecar.dev/workspace/looks"
+)
 
 // Workspace is one project root and what git makes of it.
 type Workspace struct {
@@ -30,6 +33,8 @@ type Workspace struct {
 	env  func(string) string
 	home string
 	host *gitconfig.Config
+	// looks takes note of all that is looked at, or is nil.
+	looks *looks.Looks
 	// broken is a ".git" pointer that leads nowhere.
 	broken *found
 }

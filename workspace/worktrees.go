@@ -5,17 +5,17 @@ import (
 	"strconv"
 	"strings"
 
-	"code.sidecar.dev/workspace/plainfile"
+	"code.sidecar.dev/workspace/looks"
 )
 
 // listWorktrees fills in the linked worktrees that the common dir knows (gitrepository-layout(5),
 // "worktrees").
 func (ws *Workspace) listWorktrees(r *Repository) {
 	dir := filepath.Join(r.CommonDir, "worktrees")
-	for _, name := range list(dir).folders() {
+	for _, name := range list(ws.looks, dir).folders() {
 		admin := filepath.Join(dir, name)
 		w := LinkedWorktree{Name: name, Admin: admin}
-		if back := readBackPointer(admin); back != "" {
+		if back := readBackPointer(ws.looks, admin); back != "" {
 			w.Path = filepath.Dir(back)
 		}
 		r.Worktrees = append(r.Worktrees, w)
@@ -24,8 +24,8 @@ func (ws *Workspace) listWorktrees(r *Repository) {
 
 // readBackPointer returns the ".git" file that an admin folder's gitdir names, its folder's links resolved.
 // The path is relative to the admin folder when worktree.useRelativePaths wrote it.
-func readBackPointer(admin string) string {
-	data, err := plainfile.Read(filepath.Join(admin, "gitdir"))
+func readBackPointer(l *looks.Looks, admin string) string {
+	data, err := l.Read(filepath.Join(admin, "gitdir"))
 	if err != nil {
 		return ""
 	}
@@ -34,7 +34,7 @@ func readBackPointer(admin string) string {
 		return ""
 	}
 	path := absolute(line, admin)
-	return filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path))
+	return filepath.Join(realPath(l, filepath.Dir(path)), filepath.Base(path))
 }
 
 func itoa(n uint32) string { return strconv.FormatUint(uint64(n), 10) }

@@ -26,6 +26,8 @@ type Options struct {
 	// counts every condition as true, which is right for protection: a file that is not included now may be
 	// included after the next checkout.
 	Condition func(condition, file string) bool
+	// Read reads a file; nil is plainfile.ReadThrough.
+	Read func(path string) ([]byte, error)
 }
 
 // File is one file that was read, or was to be read.
@@ -48,6 +50,9 @@ type Config struct {
 // Load reads a file and what it includes. A file that is absent is no problem; one that git would refuse is,
 // and its entries up to there count.
 func Load(path string, opts Options) *Config {
+	if opts.Read == nil {
+		opts.Read = plainfile.ReadThrough
+	}
 	l := &loader{opts: opts, config: &Config{}}
 	l.load(path, "", nil)
 	return l.config
@@ -111,7 +116,7 @@ func (l *loader) load(path, by string, stack []string) {
 		l.problem("%s: include chain is too long or turns back on itself at %s", by, path)
 		return
 	}
-	data, err := plainfile.ReadThrough(path)
+	data, err := l.opts.Read(path)
 	absent := errors.Is(err, fs.ErrNotExist)
 	l.config.Files = append(l.config.Files, File{Path: path, Present: !absent, By: by})
 	if err != nil {

@@ -1,0 +1,210 @@
+//go:build unix
+
+// Package looks remembers every look at files that led to some result, so that the result can be used again as long
+// as each of them would show the same.
+//
+//	l := looks.New(os.Getenv)
+//	… what reads files by l's methods …
+//	if l.Same() { … the result is still true … }
+//
+// What a look showed is compared by the files' stamps: inode, size, both times, links. A change time cannot be set
+// by who owns a file, and every change moves it, with three exceptions, for which Same says no rather than guess: a
+// change within the same tick of the clock as the look, a file system that is not known to keep change times well,
+// and what could not be looked at. Not noticed is a write through a mapping that was made, and written to,
+// before the look (the kernel moves the time at the first write alone): so what another run can map for writing
+// must not be trusted further than that run is.
+//
+// All methods can be called on nil: they look, and remember nothing. They may be called from many goroutines.
+package looks
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"code.sidecar.dev/workspace/plainfile"
+)
+
+// depth is how much of a file a look took notice of.
+type depth uint8
+
+const (
+	kindOnly depth = iota // whether it is there, and what it is
+	owner                 // its mode, owner and device too
+	content               // all of it
+)
+
+// look is one look at a path itself, never at what a link there leads to.
+type look struct {
+	depth depth
+	at    stamp
+}
+
+// Looks are the looks that led to a result.
+type Looks struct {
+	getenv func(string) string
+	began  time.Time
+
+	mu    sync.Mutex
+	seen  map[string]look
+	env   map[string]string
+	doubt bool
+	sweep []entry // of seen, what Same repeats
+}
+
+// New begins to remember. getenv is the environment that the result depends on.
+func New(getenv func(string) string) *Looks {
+	return &Looks{getenv: getenv, began: time.Now(), seen: map[string]look{}, env: map[string]string{}}
+}
+
+// Getenv is the environment's variable.
+func (l *Looks) Getenv(name string) string {
+	value := l.getenv(name)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.env[name] = value
+	return value
+}
+
+// Kind is the type of what is at a path itself, as in a mode; 0 and the error when it cannot be looked at.
+func (l *Looks) Kind(path string) (uint32, error) {
+	if l != nil {
+		l.mu.Lock()
+		old, ok := l.seen[path]
+		l.mu.Unlock()
+		if ok { // one look per path keeps a result consistent
+			return old.at.kind()
+		}
+	}
+	st, err := l.lstat(path, kindOnly)
+	return uint32(st.Mode) & syscall.S_IFMT, err
+}
+
+// Lstat is lstat(2), of which only the mode, the owner and the device count.
+func (l *Looks) Lstat(path string) (syscall.Stat_t, error) { return l.lstat(path, owner) }
+
+// LstatAll is lstat(2), of which everything counts.
+func (l *Looks) LstatAll(path string) (syscall.Stat_t, error) { return l.lstat(path, content) }
+
+// Stat is Lstat of what the links at a path lead to.
+func (l *Looks) Stat(path string) (st syscall.Stat_t, err error) {
+	if l == nil {
+		err = ignoringEINTR(func() error { return syscall.Stat(path, &st) })
+		return st, err
+	}
+	real, err := l.Real(path)
+	if err != nil {
+		return st, err
+	}
+	return l.Lstat(real)
+}
+
+func (l *Looks) lstat(path string, d depth) (st syscall.Stat_t, err error) {
+	err = ignoringEINTR(func() error { return syscall.Lstat(path, &st) })
+	l.note(path, d, &st, err)
+	return st, err
+}
+
+// Readlink is the text of a link.
+func (l *Looks) Readlink(path string) (string, error) {
+	if l != nil {
+		// Before it is read: a link that is another by then has another stamp.
+		if _, err := l.lstat(path, content); err != nil {
+			return "", err
+		}
+	}
+	return os.Readlink(path)
+}
+
+// Opened takes note of a file or folder that was opened without following a link at the end, before it is read. It
+// is the very file whose content counts, whatever others do to the path meanwhile.
+func (l *Looks) Opened(path string, fd int) {
+	if l == nil {
+		return
+	}
+	var st syscall.Stat_t
+	err := ignoringEINTR(func() error { return syscall.Fstat(fd, &st) })
+	l.note(path, content, &st, err)
+}
+
+// NotOpened takes note that a path could not be opened.
+func (l *Looks) NotOpened(path string, err error) {
+	if l == nil {
+		return
+	}
+	if isAbsent(err) {
+		l.note(path, kindOnly, nil, err)
+		return
+	}
+	_, _ = l.lstat(path, content)
+	if !errors.Is(err, syscall.ELOOP) && !errors.Is(err, syscall.ENOTDIR) {
+		l.mu.Lock()
+		l.doubt = true // permissions, memory …: why it failed is not in the stamp
+		l.mu.Unlock()
+	}
+}
+
+// Read is plainfile.Read.
+func (l *Looks) Read(path string) ([]byte, error) {
+	return plainfile.ReadNoting(path, l.Opened, l.NotOpened)
+}
+
+// ReadThrough is plainfile.ReadThrough.
+func (l *Looks) ReadThrough(path string) ([]byte, error) {
+	if l == nil {
+		return plainfile.ReadThrough(path)
+	}
+	data, err := l.Read(path)
+	if !errors.Is(err, syscall.ELOOP) {
+		return data, err
+	}
+	real, err := l.Real(path)
+	if err != nil {
+		return nil, err
+	}
+	return l.Read(real)
+}
+
+// ReadHead is plainfile.ReadHead.
+func (l *Looks) ReadHead(path string, max int64) ([]byte, error) {
+	return plainfile.ReadHeadNoting(path, max, l.Opened, l.NotOpened)
+}
+
+// note keeps the deepest look at a path. Two that show different things are a doubt.
+func (l *Looks) note(path string, d depth, st *syscall.Stat_t, err error) {
+	if l == nil {
+		return
+	}
+	at, ok := stampOf(st, err)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !ok {
+		l.doubt = true
+	}
+	if at == (stamp{}) {
+		d = kindOnly // there is nothing more to see
+	}
+	old, had := l.seen[path]
+	if had && !old.at.same(at, min(old.depth, d)) {
+		l.doubt = true
+	}
+	if !had || d > old.depth {
+		l.seen[path] = look{d, at}
+	}
+	l.sweep = nil
+}
+
+func isAbsent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+func ignoringEINTR(f func() error) error {
+	for {
+		if err := f(); err != syscall.EINTR {
+			return err
+		}
+	}
+}
