@@ -14,6 +14,9 @@ import (
 type base struct {
 	path string
 	fd   int
+	// sound says that the file system, dev, is one whose stamps tell every change.
+	sound bool
+	dev   uint64
 }
 
 const (
@@ -30,7 +33,9 @@ func openBase(path string) (*base, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &base{path: path, fd: fd}, nil
+	b := &base{path: path, fd: fd}
+	b.judgeSoundness()
+	return b, nil
 }
 
 // folder opens the folder at rel ("." is the base itself); no link on the way is followed, and nothing that

@@ -363,9 +363,8 @@ func TestNoDescriptorIsLeft(t *testing.T) {
 	before := count()
 	for range 20 {
 		w := p.g.Begin(o)
-		p.sh("rm there; echo 1 >there; chmod 600 there; rm link; echo >absent")
+		p.sh("rm -f there; echo 1 >there; rm -f link; echo >absent; true") // the guard is at work meanwhile
 		p.end(w)
-		p.sh("chmod 644 there")
 	}
 	if after := count(); after > before+10 {
 		t.Errorf("%d descriptors before 20 runs, %d after", before, after)

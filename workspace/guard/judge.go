@@ -41,7 +41,7 @@ func (t *tree) judge(s *site) []*charge {
 	case vcsSite:
 		list = t.judgeVCS(s)
 	default:
-		list = t.judgeGitDir(s.path, s.form == adminSite)
+		list = t.judgeGitDir(s.path, s.form == adminSite, t.heldByAll)
 	}
 	for _, c := range list {
 		c.site = s
@@ -49,8 +49,9 @@ func (t *tree) judge(s *site) []*charge {
 	return list
 }
 
-// judgeGitDir judges a git directory's own files.
-func (t *tree) judgeGitDir(path string, isAdmin bool) []*charge {
+// judgeGitDir judges a git directory's own files, but for the configs that spare says are of no interest: the
+// host's own may be long.
+func (t *tree) judgeGitDir(path string, isAdmin bool, spare func(path string) bool) []*charge {
 	b, rel, ok := t.locate(path)
 	if !ok {
 		return nil
@@ -68,7 +69,9 @@ func (t *tree) judgeGitDir(path string, isAdmin bool) []*charge {
 		}
 	}
 	if !isAdmin {
-		add(t.judgeConfig(fd, path, "config"))
+		if !spare(join(path, "config")) {
+			add(t.judgeConfig(fd, path, "config"))
+		}
 		add(judgeHooks(fd))
 	}
 	add(t.judgeConfig(fd, path, "config.worktree"))

@@ -26,6 +26,13 @@ var leftovers = []leftover{
 	{"rebase-apply", "apply-opt", "git applies the patches that are left with these options when git am is continued", isOddApply},
 }
 
+var leftoverNames = func() (names []string) {
+	for _, l := range leftovers {
+		names = append(names, l.name())
+	}
+	return names
+}()
+
 func (l leftover) name() string { return l.folder + "/" + l.file }
 
 // judge looks at the file in a git directory. What a run is in the middle of passes, so it is doubtful till the end.

@@ -131,13 +131,16 @@ func (t *tree) ownWorktree(gitDir string) string {
 	return ""
 }
 
+// nothing spares nothing.
+func nothing(string) bool { return false }
+
 // targetArmed judges what a pointer leads to, whoever made it; "" when it is harmless.
 func (t *tree) targetArmed(real string) string {
 	up, _ := split(real)
 	isAdmin := filepath.Base(up) == "worktrees"
-	list := t.judgeGitDir(real, isAdmin)
+	list := t.judgeGitDir(real, isAdmin, nothing)
 	if common := filepath.Dir(up); isAdmin {
-		list = append(list, t.judgeGitDir(common, false)...)
+		list = append(list, t.judgeGitDir(common, false, nothing)...)
 	}
 	if len(list) == 0 {
 		return ""

@@ -2,7 +2,11 @@
 
 package guard
 
-import "golang.org/x/sys/unix"
+import (
+	"maps"
+
+	"golang.org/x/sys/unix"
+)
 
 // lostMount handles a held path that a program of the host has just replaced, as git does with its config:
 // nothing but the host can, since the path is a mount point in the sandbox. The mount goes with what it
@@ -21,15 +25,27 @@ func (r *runState) lostMount(n *node, name string) {
 		return
 	}
 	defer unix.Close(fd)
-	snap := r.snaps[n.path()]
-	if snap == nil {
-		snap = &snapshot{items: map[string]stamp{}, texts: map[string]string{}}
-		r.snaps[n.path()] = snap
-	}
+	snap := r.snaps[n.path()].copy()
+	r.snaps[n.path()] = snap
 	snap.items[name] = lookAt(fd, name)
 	if snap.items[name].file() {
 		text, _, _ := readFile(fd, name)
 		snap.texts[name] = string(text)
 	}
 	delete(r.held, path)
+	clear(r.folderHolds)
+	r.touched[n.path()] = true
+}
+
+// copy is a snapshot of a run's own, with nothing in it for nil.
+func (s *snapshot) copy() *snapshot {
+	c := &snapshot{}
+	if s != nil {
+		*c = *s
+	}
+	c.items, c.texts = maps.Clone(c.items), maps.Clone(c.texts)
+	if c.items == nil {
+		c.items, c.texts = map[string]stamp{}, map[string]string{}
+	}
+	return c
 }

@@ -3,6 +3,7 @@
 package guard
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -41,13 +42,18 @@ type runState struct {
 	armed map[string]bool
 	// links are symbolic links in git directories; true: made since.
 	links map[string]bool
+	// touched are sites that events told of; clean are those that the audit found as they were.
+	touched, clean map[string]bool
+	// folderHolds remembers holds for folders that many sites lie in.
+	folderHolds map[string]bool
 }
 
 func newRun(t *tree, o BeginOptions) *runState {
 	r := &runState{t: t, id: cleanID(o.RunID), start: o.Start.UnixNano(), storm: o.Storm, replaced: o.Replaced, held: map[string]bool{}, open: map[string]bool{},
 		before: map[string]bool{}, snaps: map[string]*snapshot{}, sites: map[string]bool{}, maybe: map[string]*item{},
 		noticed: map[string]*item{}, watched: map[string]*watchedState{}, names: map[string]int{},
-		locks: map[string]bool{}, failed: map[string]bool{}, armed: map[string]bool{}, links: map[string]bool{}}
+		locks: map[string]bool{}, failed: map[string]bool{}, armed: map[string]bool{}, links: map[string]bool{},
+		touched: map[string]bool{}, clean: map[string]bool{}, folderHolds: map[string]bool{}}
 	// The caller's clock may be finer than the one files are stamped with.
 	r.start -= int64(clockTick)
 	if o.Start.IsZero() {
@@ -158,36 +164,94 @@ func (r *runState) all() []Finding {
 	return append([]Finding(nil), r.findings...)
 }
 
-// snapshot is the state of an existing git directory's items when a run began.
+// snapshot is the state of an existing git directory's items when a run began. Runs share those that are still
+// true: it is not changed.
 type snapshot struct {
 	items map[string]stamp
 	texts map[string]string
 	hooks map[string]stamp
+	// open are the items that no mount holds; dir and folders are the stamps of the directory itself and of its
+	// folders of leftovers, taken when it was read.
+	open    []string
+	dir     stamp
+	folders map[string]stamp
+	taken   int64
 }
 
-// snap reads what no mount holds of a git directory; nil when all of it is held.
-func (r *runState) snap(s *site) *snapshot {
-	var open []string
+// openItems are what no mount holds of a git directory.
+func (r *runState) openItems(path string) (open []string) {
+	folder := r.holdsFolder(path)
 	for _, name := range itemsOf {
-		if !r.holds(join(s.path, name)) {
+		at := join(path, name)
+		if !r.held[at] && (!folder || r.open[at]) {
 			open = append(open, name)
 		}
 	}
-	for _, l := range leftovers {
-		if !r.holds(s.path) {
-			open = append(open, l.name())
-		}
+	if !folder {
+		open = append(open, leftoverNames...)
 	}
+	return open
+}
+
+// holdsFolder is holds for a folder whose own folder many others share.
+func (r *runState) holdsFolder(path string) bool {
+	if r.held[path] || r.open[path] {
+		return r.held[path]
+	}
+	up, _ := split(path)
+	held, known := r.folderHolds[up]
+	if !known {
+		held = r.holds(up)
+		r.folderHolds[up] = held
+	}
+	return held
+}
+
+// snap gives the state of what no mount holds of a git directory; nil when all of it is held. What was read for
+// another run is used again where nothing has changed.
+func (r *runState) snap(s *site) *snapshot {
+	open := r.openItems(s.path)
 	b, rel, ok := r.t.locate(s.path)
 	if !ok || len(open) == 0 {
 		return nil
 	}
+	if k := s.kept; k != nil && slices.Equal(k.open, open) && k.isUnchanged(b, rel) {
+		return k
+	}
+	snap := readSnapshot(b, rel, open)
+	if s.kept = snap; snap.size() > mostKeptText {
+		s.kept = nil
+	}
+	return snap
+}
+
+// mostKeptText bounds what is kept of a directory between runs.
+const mostKeptText = 16 << 10
+
+func (s *snapshot) size() (n int) {
+	if s == nil {
+		return 0
+	}
+	for _, text := range s.texts {
+		n += len(text)
+	}
+	return n + len(s.hooks)*100
+}
+
+func readSnapshot(b *base, rel string, open []string) *snapshot {
+	taken := now().UnixNano()
 	fd, err := b.folder(rel)
 	if err != nil {
 		return nil
 	}
 	defer unix.Close(fd)
-	out := &snapshot{items: map[string]stamp{}, texts: map[string]string{}}
+	out := &snapshot{items: map[string]stamp{}, texts: map[string]string{}, folders: map[string]stamp{}, open: open, taken: taken}
+	out.dir = lookAt(fd, ".")
+	for _, l := range leftovers {
+		if st := lookAt(fd, l.folder); st.exists {
+			out.folders[l.folder] = st
+		}
+	}
 	for _, name := range open {
 		out.items[name] = lookAt(fd, name)
 		if out.items[name].file() {

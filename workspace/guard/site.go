@@ -22,6 +22,8 @@ type site struct {
 	form     form
 	base     *base
 	dev, ino uint64
+	// kept is the last snapshot that was read.
+	kept *snapshot
 }
 
 // gitItems are the entries of a git directory that decide what git executes.
@@ -43,6 +45,7 @@ func (t *tree) noteSite(path string, f form, how origin) {
 		r.found(s, how == byEvent && !moved)
 	}
 	t.dirty[s] = true
+	t.touch(path)
 }
 
 // siteAt gives the site at path, made when it is new; nil when there are too many.
@@ -89,6 +92,7 @@ func (t *tree) isOld(s *site) bool {
 func (t *tree) dirtySite(path string) {
 	if s := t.sites[path]; s != nil {
 		t.dirty[s] = true
+		t.touch(path)
 	}
 }
 

@@ -225,12 +225,15 @@ func (t *tree) known() Known {
 	defer t.mu.Unlock()
 	k := Known{Complete: t.isWalked}
 	for path, s := range t.sites {
-		if !t.isThere(path) {
-			delete(t.sites, path)
-		} else if s.form == vcsSite {
+		switch {
+		case s.form == vcsSite && t.isThere(path):
 			k.Others = append(k.Others, path)
-		} else if s.form != adminSite && path != join(t.root.path, ".git") && !t.knownGitDir(path) && s.base == t.root {
+		case s.form == vcsSite, s.form == adminSite, s.base != t.root, path == join(t.root.path, ".git"), t.knownGitDir(path):
+			// not told; begin looks whether it is there
+		case t.isThere(path):
 			k.Repositories = append(k.Repositories, path)
+		default:
+			delete(t.sites, path)
 		}
 	}
 	for path := range t.obeyed {
@@ -254,7 +257,10 @@ func (t *tree) known() Known {
 	return k
 }
 
-func (t *tree) isThere(path string) bool { return t.stampAt(path).exists }
+func (t *tree) isThere(path string) bool {
+	b, rel, ok := t.locate(path)
+	return ok && b.glance(rel).exists
+}
 
 // stampAt reads the stamp of an absolute path.
 func (t *tree) stampAt(path string) stamp {

@@ -97,8 +97,11 @@ func (g *Guard) begin(o BeginOptions) *Watch {
 	r := newRun(t, o)
 	t.adopt(o.GitDirs)
 	for path, s := range t.sites {
-		r.before[path] = true
-		t.takeSnap(r, s)
+		if t.takeSnap(r, s) {
+			r.before[path] = true
+		} else {
+			delete(t.sites, path)
+		}
 	}
 	for _, w := range o.Watched {
 		r.watched[w.Path] = t.remember(w)
@@ -115,7 +118,7 @@ func (t *tree) adopt(dirs []string) {
 		if top := t.addGitDir(dir); top != nil {
 			t.busy.Go(func() { t.scanBelow(top, byWalk) })
 		}
-		if t.stampAt(dir).exists {
+		if t.sites[dir] == nil && t.isThere(dir) {
 			f := folderSite
 			if up, _ := split(dir); len(up) > 10 && up[len(up)-10:] == "/worktrees" {
 				f = adminSite
@@ -125,19 +128,31 @@ func (t *tree) adopt(dirs []string) {
 	}
 }
 
-func (t *tree) takeSnap(r *runState, s *site) {
-	st := t.stampAt(s.path)
-	s.dev, s.ino = st.dev, st.ino
-	switch {
-	case s.form == folderSite || s.form == adminSite:
+// takeSnap takes the state of a site; false when it is gone.
+func (t *tree) takeSnap(r *runState, s *site) bool {
+	b, rel, ok := t.locate(s.path)
+	if !ok {
+		return false
+	}
+	if s.form == folderSite || s.form == adminSite {
 		if snap := r.snap(s); snap != nil {
 			r.snaps[s.path] = snap
+			s.dev, s.ino = snap.dir.dev, snap.dir.ino
+			return true
 		}
-	case s.form == pointerSite && !r.holds(s.path):
+	}
+	if s.form == pointerSite && s.ino != 0 && r.holdsFolder(s.path) {
+		return true // a mount holds it as it is, and known looked whether it is there
+	}
+	st := b.glance(rel)
+	s.dev, s.ino = st.dev, st.ino
+	switch {
+	case s.form == pointerSite && !r.holdsFolder(s.path):
 		r.snaps[s.path] = &snapshot{items: map[string]stamp{".git": st}}
 	case s.form == vcsSite:
 		r.snaps[s.path] = t.snapVCS(s)
 	}
+	return st.exists
 }
 
 // snapVCS takes the stamps of another system's files.
@@ -236,7 +251,7 @@ func (t *tree) auditSites(r *runState) (disarmed int) {
 	}
 	for _, pointers := range []bool{false, true} {
 		for path := range paths {
-			if s := t.sites[path]; s != nil && (s.form == pointerSite) == pointers {
+			if s := t.sites[path]; s != nil && (s.form == pointerSite) == pointers && !r.canSkip(s) {
 				disarmed += t.check(s, true)
 			}
 		}
