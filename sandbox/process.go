@@ -17,6 +17,9 @@ type IO struct {
 	Stdout, Stderr io.Writer
 	// Late, if not nil, takes pins to make while the run lasts.
 	Late *Late
+	// Ready, if not nil, is closed when the caller is ready for the program: the sandbox is made meanwhile, but no pin
+	// in it, and nothing of the program runs before.
+	Ready <-chan struct{}
 }
 
 // Late is the way to a running sandbox's pins. The zero value is ready; pins sent before the run started are
@@ -50,11 +53,12 @@ func (l *Late) write(pins []Pin) {
 	_, _ = l.to.Write(encodePins(pins))
 }
 
-// open connects to the shim.
+// open connects to the shim, which goes on with the first message.
 func (l *Late) open(to io.WriteCloser) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.to = to
+	l.write(nil)
 	if len(l.queued) > 0 {
 		l.write(l.queued)
 	}

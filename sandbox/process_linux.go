@@ -35,6 +35,7 @@ type Process struct {
 	copies   sync.WaitGroup
 	reads    sync.WaitGroup
 	watching sync.WaitGroup
+	going    sync.WaitGroup
 	status   bytes.Buffer
 	complain tail
 	exited   chan struct{}
@@ -113,10 +114,26 @@ func (p *Process) start(streams IO) error {
 	}
 	started = true
 	p.listen(pipes[:2])
-	late.open(pipes[2])
+	p.letGo(pipes[2], streams.Ready)
 	outputs.copy(p)
 	p.feed(input, streams.Stdin)
 	return nil
+}
+
+// letGo opens the way to the shim, which waits for that, when the caller is ready.
+func (p *Process) letGo(to *os.File, ready <-chan struct{}) {
+	if ready == nil {
+		p.late.open(to)
+		return
+	}
+	p.going.Go(func() {
+		select {
+		case <-ready:
+			p.late.open(to)
+		case <-p.exited:
+			_ = to.Close()
+		}
+	})
 }
 
 // listen reads the two reports: the status to its end, and the first process's number.
@@ -168,6 +185,7 @@ func (p *Process) wait() (End, error) {
 	p.watching.Go(p.watch)
 	err := p.cmd.Wait()
 	close(p.exited)
+	p.going.Wait() // the way in is opened by now, or never
 	p.late.close()
 	p.reads.Wait()
 	p.lastProcess()

@@ -107,7 +107,7 @@ func (b *batch) make() (failed Pin, errno syscall.Errno) {
 // clone makes a step's mount, not attached to anything yet.
 func (b *batch) clone(s *step) (errno syscall.Errno) {
 	if s.Kind == Covered {
-		s.tree, errno = s.Pin.clone()
+		s.tree, errno = s.clone()
 		return errno
 	}
 	dir, errno := b.folder(s, false)

@@ -17,7 +17,7 @@ const Program = "/run/sidecar/shim"
 const (
 	PlanFD    = 3
 	StatusFD  = 4
-	ControlFD = 5
+	ControlFD = 5 // with the first message, which may hold none, the shim begins
 )
 
 // KernelFiles are what is writable in /proc by user id alone, without any capability: for a host user who is

@@ -29,6 +29,9 @@ func run() int {
 	if err := syscall.Chdir("/"); err != nil {
 		return fail("chdir", err.(syscall.Errno), "/")
 	}
+	if !readMessage(func(Plan) {}) {
+		return fail("go", syscall.EPIPE, "")
+	}
 	if p, errno := makeAll(plan.Pins); errno != 0 {
 		return fail("pin", errno, p.Path)
 	}
@@ -55,25 +58,31 @@ func run() int {
 // repository can have been found too late for the plan. The program may swap folders meanwhile; no link is
 // followed, so a pin can at worst land on what the program put there itself.
 func obey() {
-	for {
-		var head [4]byte
-		if !readFull(ControlFD, head[:]) {
-			return
-		}
-		body := make([]byte, int(head[0])|int(head[1])<<8|int(head[2])<<16|int(head[3])<<24)
-		if !readFull(ControlFD, body) {
-			return
-		}
-		message, err := Decode(body)
-		if err != nil {
-			return
-		}
+	for readMessage(func(message Plan) {
 		for _, p := range message.Pins {
 			if errno := p.make(); errno != 0 {
 				report("late " + strconv.Itoa(int(errno)) + " " + p.Path + "\n")
 			}
 		}
+	}) {
 	}
+}
+
+// readMessage waits for one message of the executor's; false when no more will come.
+func readMessage(take func(Plan)) bool {
+	var head [4]byte
+	if !readFull(ControlFD, head[:]) {
+		return false
+	}
+	body := make([]byte, int(head[0])|int(head[1])<<8|int(head[2])<<16|int(head[3])<<24)
+	if !readFull(ControlFD, body) {
+		return false
+	}
+	message, err := Decode(body)
+	if err == nil {
+		take(message)
+	}
+	return err == nil
 }
 
 func readFull(fd int, b []byte) bool {
