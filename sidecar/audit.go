@@ -2,7 +2,6 @@ package sidecar
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,7 +15,7 @@ import (
 // guardOf is the workspace's guard, which lives as long as the engine: only its first walk costs.
 func (e *Engine) guardOf(ws *workspace.Workspace) (*guard.Guard, error) {
 	rules := e.rules()
-	of := guarded{ws.Root, fmt.Sprintf("%q %q", rules.Also, rules.Except)}
+	of := guarded{ws.Root, rules.String()}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if g, ok := e.guards[of]; ok {
@@ -70,7 +69,7 @@ func gitDirs(ws *workspace.Workspace) []string {
 
 // watch has the guard look at this run. stop ends a run that arms things without end.
 func (p *prepared) watch(stop func(), late *sandbox.Late) *guard.Watch {
-	o := guard.BeginOptions{RunID: p.id, GitDirs: gitDirs(p.ws), Storm: stop, Replaced: func(path string) { p.repin(late, path) }}
+	o := guard.BeginOptions{RunID: p.id, GitDirs: p.gitDirs, Storm: stop, Replaced: func(path string) { p.repin(late, path) }}
 	known := map[string]bool{}
 	for _, dir := range o.GitDirs {
 		known[dir] = true
@@ -92,7 +91,7 @@ func (p *prepared) watch(stop func(), late *sandbox.Late) *guard.Watch {
 
 // heldOrLinked tells the guard that a mount holds a path, or what of it a hard link can change all the same.
 func (p *prepared) heldOrLinked(o *guard.BeginOptions, h workspace.Protected) {
-	linked := hardLinked(h)
+	linked := p.linked[h.Path]
 	if len(linked) == 0 {
 		o.Held = append(o.Held, h.Path)
 		return

@@ -62,6 +62,7 @@ type machinery struct {
 	mu      sync.Mutex
 	state   string
 	guards  map[guarded]*guard.Guard
+	facts   map[learned]*facts
 	bwrap   map[[2]string]string // where bubblewrap is, by workspace and PATH
 	ledger  *hold.Ledger
 	pending pendingFindings
@@ -72,7 +73,7 @@ type guarded struct{ root, rules string }
 
 // New makes an engine. It touches nothing yet.
 func New(o Options) *Engine {
-	m := &machinery{state: o.StateDir, log: o.Log, found: o.Found, guards: map[guarded]*guard.Guard{}, bwrap: map[[2]string]string{}}
+	m := &machinery{state: o.StateDir, log: o.Log, found: o.Found, guards: map[guarded]*guard.Guard{}, facts: map[learned]*facts{}, bwrap: map[[2]string]string{}}
 	e := &Engine{settings: config.Defaults(), getenv: o.Getenv, home: o.Home, machinery: m}
 	if o.Settings != nil {
 		e.settings = *o.Settings

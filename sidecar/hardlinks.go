@@ -3,9 +3,9 @@ package sidecar
 import (
 	"io/fs"
 	"path/filepath"
-	"syscall"
 
 	"code.sidecar.dev/workspace"
+	"code.sidecar.dev/workspace/looks"
 )
 
 // maxLinkSearch bounds the files looked at in one protected folder.
@@ -13,7 +13,7 @@ const maxLinkSearch = 256
 
 // hardLinked are the files of a protected path that have a second name somewhere: a mount holds one name, and
 // the run may have the other. They are left to the guard, which compares and restores.
-func hardLinked(p workspace.Protected) []string {
+func hardLinked(p workspace.Protected, l *looks.Looks) []string {
 	if p.Link || p.Hold != workspace.ReadOnly {
 		return nil
 	}
@@ -23,21 +23,12 @@ func hardLinked(p workspace.Protected) []string {
 		if seen++; err != nil || seen > maxLinkSearch {
 			return fs.SkipAll
 		}
-		if d.Type().IsRegular() && links(d) > 1 {
+		// A folder is looked at before it is read: an entry that comes later is another look.
+		st, err := l.LstatAll(path)
+		if err == nil && d.Type().IsRegular() && st.Nlink > 1 {
 			out = append(out, path)
 		}
 		return nil
 	})
 	return out
-}
-
-func links(d fs.DirEntry) uint64 {
-	info, err := d.Info()
-	if err != nil {
-		return 0
-	}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(st.Nlink) //nolint:unconvert // its type differs between systems
-	}
-	return 0
 }

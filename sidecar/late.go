@@ -17,7 +17,7 @@ func (p *prepared) follow(ctx context.Context, late *sandbox.Late) {
 	}
 	known := p.guard.Known()
 	p.ws.AddNested(known.Repositories)
-	held := append(withoutPlaceholders(protect(p.ws, p.engine.rules(), known)), p.engine.own(p.ws)...) // what is not there cannot be mounted on
+	held := append(withoutPlaceholders(protect(p.ws, p.engine.rules(), known, nil)), p.engine.own(p.ws)...) // what is not there cannot be mounted on
 	late.Send(newPins(p.policy.Pins, sandbox.BuildPins(p.writable, pinsOf(held, known.Sockets))))
 }
 

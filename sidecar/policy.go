@@ -24,6 +24,7 @@ type job struct {
 	params   protocol.RunParams
 	dir      string
 	held     []workspace.Protected
+	pins     []sandbox.Pin // of held, if they are made already
 	sockets  []string
 	git      gitSettings
 	getenv   func(string) string
@@ -45,7 +46,9 @@ func (j job) policy() (sandbox.Policy, string, error) {
 	varTmp(&p)
 	p.Files = append(p.Files, j.account.files()...)
 	p.Files = append(p.Files, sandbox.File{Target: gitConfig, Data: []byte(j.git.global), Mode: 0o444})
-	p.Pins = sandbox.BuildPins(j.writable(), pinsOf(j.held, j.sockets))
+	if p.Pins = j.pins; p.Pins == nil {
+		p.Pins = sandbox.BuildPins(writable(j.ws), pinsOf(j.held, j.sockets))
+	}
 	extra, program, err := j.command(&p)
 	if err != nil {
 		return p, "", err
@@ -115,7 +118,7 @@ func targets(p sandbox.Policy) map[string]bool {
 }
 
 // writable are the folders that pins are needed in.
-func (j job) writable() []string { return append([]string{j.ws.Root}, j.ws.Writable()...) }
+func writable(ws *workspace.Workspace) []string { return append([]string{ws.Root}, ws.Writable()...) }
 
 // pinsOf are the protected paths that exist, placeholders included, and sockets of host programs.
 func pinsOf(held []workspace.Protected, sockets []string) []sandbox.Pin {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"code.sidecar.dev/sandbox"
@@ -16,6 +17,7 @@ import (
 	"code.sidecar.dev/workspace"
 	"code.sidecar.dev/workspace/guard"
 	"code.sidecar.dev/workspace/hold"
+	"code.sidecar.dev/workspace/looks"
 )
 
 // How long a run waits for the guard's first look at the tree: before the run, so that repositories nested in a small tree
@@ -34,6 +36,9 @@ type prepared struct {
 	ws      *workspace.Workspace
 	env     env.Environment
 	held    []workspace.Protected
+	linked  map[string][]string
+	gitDirs []string
+	pins    []sandbox.Pin // of held; nil when they are to be made anew
 	policy  sandbox.Policy
 	plan    sandbox.Plan
 	program string
@@ -55,7 +60,7 @@ func (e *Engine) prepare(ctx context.Context, r Request) (*prepared, error) {
 	if err := prep.placehold(); err != nil {
 		return nil, err
 	}
-	j.held = prep.held
+	j.held, j.pins = prep.held, prep.pins
 	if err := prep.makePlan(j); err != nil {
 		prep.release()
 		return nil, err
@@ -65,33 +70,22 @@ func (e *Engine) prepare(ctx context.Context, r Request) (*prepared, error) {
 
 // survey gathers the facts that a policy is made of, and changes nothing.
 func (e *Engine) survey(ctx context.Context, dir string, p protocol.RunParams) (*prepared, job, error) {
-	ws, err := e.discover(dir)
+	f, g, err := e.learn(ctx, dir)
 	if err != nil {
 		return nil, job{}, err
 	}
-	cwd, err := workingDir(ws.Root, p.Cwd)
+	cwd, err := workingDir(f.ws.Root, p.Cwd)
 	if err != nil {
 		return nil, job{}, err
 	}
-	environment, err := e.Environment(ws.Root)
+	environment, err := e.Environment(f.ws.Root)
 	if err != nil {
 		return nil, job{}, err
 	}
-	prep := &prepared{ws: ws, env: environment, engine: e}
-	j := job{ws: ws, env: environment, settings: e.settings, account: thisAccount(e.resolvedHome(), ws.Root), params: p, dir: cwd, getenv: e.getenv}
-	if prep.guard, err = e.guardOf(ws); err != nil {
-		return nil, j, err
-	}
-	known := e.look(ctx, prep.guard)
-	prep.complete = known.Complete
-	ws.AddNested(known.Repositories)
-	j.sockets = known.Sockets
-	j.git = gitSettings{global: workspace.HarmlessGlobal(ws, e.getenv), keys: workspace.RunSettings(ws)}
-	prep.held = append(protect(ws, e.rules(), known), e.own(ws)...)
-	if e.mode() == sandbox.ByArgv {
-		prep.held = withoutLinks(prep.held)
-	}
-	j.held = prep.held
+	prep := &prepared{ws: f.ws.Copy(), env: environment, engine: e, guard: g, complete: f.known.Complete,
+		held: f.held, linked: f.linked, pins: f.pins, gitDirs: f.gitDirs}
+	j := job{ws: prep.ws, env: environment, settings: e.settings, account: thisAccount(e.resolvedHome(), f.ws.Root), params: p,
+		dir: cwd, held: f.held, pins: f.pins, sockets: f.known.Sockets, git: f.git, getenv: e.getenv}
 	return prep, j, nil
 }
 
@@ -116,7 +110,7 @@ func (e *Engine) mode() sandbox.MountMode {
 }
 
 // protect is the list of protected paths, with the obeyed files that lie deep in the tree.
-func protect(ws *workspace.Workspace, rules workspace.Rules, known guard.Known) []workspace.Protected {
+func protect(ws *workspace.Workspace, rules workspace.Rules, known guard.Known, l *looks.Looks) []workspace.Protected {
 	held := ws.Protected(rules)
 	have := map[string]bool{}
 	for _, h := range held {
@@ -128,12 +122,12 @@ func protect(ws *workspace.Workspace, rules workspace.Rules, known guard.Known) 
 		if !ok || !byName(entry) || have[path] || deep >= maxDeep {
 			continue
 		}
-		info, err := os.Lstat(path)
+		kind, err := l.Kind(path)
 		if err != nil {
 			continue
 		}
 		deep++
-		held = append(held, workspace.Protected{Path: path, Hold: workspace.ReadOnly, Folder: info.IsDir(), Link: info.Mode()&os.ModeSymlink != 0, Reason: entry.Reason})
+		held = append(held, workspace.Protected{Path: path, Hold: workspace.ReadOnly, Folder: kind == syscall.S_IFDIR, Link: kind == syscall.S_IFLNK, Reason: entry.Reason})
 	}
 	return held
 }
@@ -170,24 +164,22 @@ func (p *prepared) placehold() error {
 		return &protocol.Error{Kind: protocol.Denied, Message: "a path that a run must not create cannot be held: " + err.Error(),
 			Hint: "the workspace must be writable for you, and have room; nothing was run", Err: err}
 	}
-	for _, existing := range p.lease.Existing {
-		p.existing(existing.Path)
+	var existing []string
+	for _, e := range p.lease.Existing {
+		existing = append(existing, e.Path)
 	}
+	p.existing(existing)
 	return nil
 }
 
-func (p *prepared) existing(path string) {
-	for i := range p.held {
-		if p.held[i].Path != path {
-			continue
-		}
-		info, err := os.Lstat(path)
-		if err != nil {
-			p.held[i].Hold = workspace.Watch
-			continue
-		}
-		p.held[i].Hold, p.held[i].Folder, p.held[i].Link = workspace.ReadOnly, info.IsDir(), info.Mode()&os.ModeSymlink != 0
+// asFound holds a path as what is there now.
+func asFound(h *workspace.Protected) {
+	info, err := os.Lstat(h.Path)
+	if err != nil {
+		h.Hold = workspace.Watch
+		return
 	}
+	h.Hold, h.Folder, h.Link = workspace.ReadOnly, info.IsDir(), info.Mode()&os.ModeSymlink != 0
 }
 
 // holds is the ledger of placeholders; what dead processes left is cleared on first use.
@@ -206,7 +198,7 @@ func (e *Engine) holds() (*hold.Ledger, error) {
 
 func (p *prepared) makePlan(j job) error {
 	var err error
-	p.writable = j.writable()
+	p.writable = writable(j.ws)
 	if p.policy, p.program, err = j.policy(); err != nil {
 		return err
 	}
@@ -230,8 +222,8 @@ func (p *prepared) release() {
 }
 
 // discover finds the workspace around dir, and refuses what is none.
-func (e *Engine) discover(dir string) (*workspace.Workspace, error) {
-	ws, err := workspace.Discover(dir, workspace.Options{Env: e.getenv})
+func (e *Engine) discover(dir string, l *looks.Looks) (*workspace.Workspace, error) {
+	ws, err := workspace.Discover(dir, workspace.Options{Env: e.getenv, Looks: l})
 	if err != nil {
 		return nil, bad("", "%v", err)
 	}
@@ -286,7 +278,7 @@ func (e *Engine) Plan(ctx context.Context, dir string, p protocol.RunParams) (sa
 	if err != nil {
 		return sandbox.Plan{}, sandbox.Policy{}, err
 	}
-	j.held = withoutPlaceholders(prep.held)
+	j.held, j.pins = withoutPlaceholders(prep.held), nil
 	err = prep.makePlan(j)
 	return prep.plan, prep.policy, err
 }

@@ -15,6 +15,7 @@ import (
 	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sidecar/doctor"
 	"code.sidecar.dev/sidecar/protocol"
+	"code.sidecar.dev/workspace/guard"
 )
 
 // Sink takes a run's output while it lasts. It is called from two goroutines, one a stream.
@@ -109,7 +110,12 @@ func (e *Engine) attempt(ctx context.Context, r Request) (protocol.RunResult, er
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	late := new(sandbox.Late)
-	watch := prep.watch(stop, late)
+	var watch *guard.Watch
+	ready := make(chan struct{})
+	go func() { // while bubblewrap starts, which takes longer
+		defer close(ready)
+		watch = prep.watch(stop, late)
+	}()
 	out := prep.captures(e)
 	if r.Live != nil {
 		r.Live(out.live)
@@ -119,9 +125,10 @@ func (e *Engine) attempt(ctx context.Context, r Request) (protocol.RunResult, er
 		defer close(following)
 		prep.follow(ctx, late)
 	}()
-	end, err := sandbox.Run(ctx, prep.plan, sandbox.IO{Stdin: r.input(), Stdout: out.writer(protocol.Stdout, r.Sink), Stderr: out.writer(protocol.Stderr, r.Sink), Late: late})
+	end, err := sandbox.Run(ctx, prep.plan, sandbox.IO{Stdin: r.input(), Stdout: out.writer(protocol.Stdout, r.Sink), Stderr: out.writer(protocol.Stderr, r.Sink), Late: late, Ready: ready})
 	stop()
 	<-following
+	<-ready
 	findings, pending := e.audit(watch, prep)
 	if err != nil {
 		return protocol.RunResult{}, err

@@ -30,7 +30,7 @@ type ProtectedView struct {
 
 // View shows the workspace around dir and what a run may not change in it.
 func (e *Engine) View(ctx context.Context, dir string) (View, error) {
-	ws, err := e.discover(dir)
+	ws, err := e.discover(dir, nil)
 	if err != nil {
 		return View{}, err
 	}
@@ -48,7 +48,7 @@ func (e *Engine) View(ctx context.Context, dir string) (View, error) {
 			v.Worktrees = append(v.Worktrees, w.Path)
 		}
 	}
-	for _, p := range protect(ws, e.rules(), known) {
+	for _, p := range protect(ws, e.rules(), known, nil) {
 		v.Protected = append(v.Protected, ProtectedView{p.Path, holdName(p.Hold), p.Reason})
 	}
 	return v, nil

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +20,9 @@ type Rules struct {
 
 // DefaultRules is the table as it stands.
 func DefaultRules() Rules { return Rules{} }
+
+// String tells rules apart.
+func (r Rules) String() string { return fmt.Sprintf("%q %q", r.Also, r.Except) }
 
 const whyAlso = "your settings protect it"
 

@@ -5,7 +5,7 @@
 //
 //	l := looks.New(os.Getenv)
 //	… what reads files by l's methods …
-//	if l.Same() { … the result is still true … }
+//	if l.Same(os.Getenv) { … the result is still true … }
 //
 // What a look showed is compared by the files' stamps: inode, size, both times, links. A change time cannot be set
 // by who owns a file, and every change moves it, with three exceptions, for which Same says no rather than guess: a

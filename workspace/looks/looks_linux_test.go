@@ -68,7 +68,7 @@ func TestWhatIsTheSame(t *testing.T) {
 	s.must(os.WriteFile(s.at("new"), nil, 0o644)) // nobody looked at the folder's entries
 	s.must(os.WriteFile(s.at("b/new"), nil, 0o644))
 	for range 3 {
-		if !l.Same() {
+		if !l.Same(os.Getenv) {
 			t.Fatal("nothing has changed, and it is not the same")
 		}
 	}
@@ -113,12 +113,12 @@ func TestEveryChangeIsSeen(t *testing.T) {
 				s := newScene(t)
 				l := s.look()
 				for range compared {
-					if !l.Same() {
+					if !l.Same(os.Getenv) {
 						t.Fatal("nothing has changed yet, and it is not the same")
 					}
 				}
 				s.must(change(s))
-				if l.Same() {
+				if l.Same(os.Getenv) {
 					t.Error("is the same")
 				}
 			})
@@ -129,7 +129,7 @@ func TestEveryChangeIsSeen(t *testing.T) {
 func TestWhatJustChangedIsNotReliedUpon(t *testing.T) {
 	s := newScene(t)
 	s.must(os.WriteFile(s.at("a/in/file"), []byte("new text"), 0o644))
-	if s.look().Same() {
+	if s.look().Same(os.Getenv) {
 		t.Error("a file that changed in the very moment of the look is relied upon")
 	}
 }
@@ -139,7 +139,7 @@ func TestWhatCannotBeReadIsNotReliedUpon(t *testing.T) {
 	s.must(unix.Mkfifo(s.at("fifo"), 0o600))
 	l := s.look()
 	l.NotOpened(s.at("a/in/file"), os.ErrPermission)
-	if l.Same() {
+	if l.Same(os.Getenv) {
 		t.Error("what could not be opened is relied upon")
 	}
 }
@@ -149,7 +149,7 @@ func TestProcIsNotReliedUpon(t *testing.T) {
 	if _, err := l.Read("/proc/self/status"); err != nil {
 		t.Fatal(err)
 	}
-	if l.Same() {
+	if l.Same(os.Getenv) {
 		t.Error("a file of proc is relied upon")
 	}
 }

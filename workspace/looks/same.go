@@ -18,15 +18,16 @@ type entry struct {
 	look
 }
 
-// Same says that every look would show today what it showed, beyond doubt. It costs one lstat(2) a look.
-func (l *Looks) Same() bool {
+// Same says that every look would show today what it showed, beyond doubt, and so would the environment given. It
+// costs one lstat(2) a look.
+func (l *Looks) Same(getenv func(string) string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.doubt {
 		return false
 	}
 	for name, value := range l.env {
-		if l.getenv(name) != value {
+		if getenv(name) != value {
 			return false
 		}
 	}

@@ -1,0 +1,117 @@
+package sidecar
+
+import (
+	"context"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+
+	"code.sidecar.dev/sandbox"
+	"code.sidecar.dev/workspace"
+	"code.sidecar.dev/workspace/guard"
+	"code.sidecar.dev/workspace/looks"
+)
+
+// facts are what one look at a workspace tells, and the engine remembers: they are used again for the next run
+// when every look that led to them would show the same. With hundreds of submodules that is a tenth of the work.
+// What is in here is not changed any more.
+type facts struct {
+	looks   *looks.Looks
+	mode    sandbox.MountMode
+	known   guard.Known
+	ws      *workspace.Workspace
+	git     gitSettings
+	held    []workspace.Protected
+	own     []workspace.Protected // of held: sidecar's own folders
+	linked  map[string][]string // by protected path: what of it has a second name
+	gitDirs []string
+	pins    []sandbox.Pin
+}
+
+// learned is what facts are about: the workspace around a folder, for names that the settings add and except. What
+// they depend on of a client's environment is among their looks.
+type learned struct{ dir, rules string }
+
+// mostFacts is of how many folders facts are remembered.
+const mostFacts = 16
+
+// learn gives the facts about the workspace around dir, as they are now, and its guard.
+func (e *Engine) learn(ctx context.Context, dir string) (*facts, *guard.Guard, error) {
+	of := learned{dir, e.rules().String()}
+	e.mu.Lock()
+	f := e.facts[of]
+	var g *guard.Guard
+	if f != nil {
+		g = e.guards[guarded{f.ws.Root, of.rules}]
+	}
+	e.mu.Unlock()
+	if g != nil && reflect.DeepEqual(f.own, e.own(f.ws)) && f.stillTrue(e.look(ctx, g), e.mode(), e.getenv) {
+		return f, g, nil
+	}
+	f, g, err := e.learnAnew(ctx, dir)
+	if err == nil && filepath.IsAbs(dir) {
+		e.remember(of, f)
+	}
+	return f, g, err
+}
+
+func (f *facts) stillTrue(known guard.Known, mode sandbox.MountMode, getenv func(string) string) bool {
+	return f.mode == mode && reflect.DeepEqual(f.known, known) && f.looks.Same(getenv)
+}
+
+func (e *Engine) remember(of learned, f *facts) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.facts) >= mostFacts {
+		clear(e.facts)
+	}
+	e.facts[of] = f
+}
+
+func (e *Engine) learnAnew(ctx context.Context, dir string) (*facts, *guard.Guard, error) {
+	l := looks.New(e.getenv)
+	ws, err := e.discover(dir, l)
+	if err != nil {
+		return nil, nil, err
+	}
+	g, err := e.guardOf(ws)
+	if err != nil {
+		return nil, nil, err
+	}
+	f := &facts{looks: l, ws: ws, mode: e.mode(), known: e.look(ctx, g)}
+	ws.AddNested(f.known.Repositories)
+	f.git = gitSettings{global: workspace.HarmlessGlobal(ws, l.Getenv), keys: workspace.RunSettings(ws)}
+	f.own = e.own(ws)
+	f.held = append(protect(ws, e.rules(), f.known, l), f.own...)
+	if f.mode == sandbox.ByArgv {
+		f.held = withoutLinks(f.held)
+	}
+	f.linked = map[string][]string{}
+	for _, h := range f.held {
+		if paths := hardLinked(h, l); len(paths) > 0 {
+			f.linked[h.Path] = paths
+		}
+	}
+	f.gitDirs = gitDirs(ws)
+	f.pins = sandbox.BuildPins(writable(ws), pinsOf(f.held, f.known.Sockets))
+	ws.Settled()
+	return f, g, nil
+}
+
+// existing says that something turned up where a placeholder was to be made. It is held as what it is: the
+// run's own copy of the facts is changed.
+func (p *prepared) existing(paths []string) {
+	if len(paths) == 0 {
+		return
+	}
+	p.held, p.linked, p.pins = slices.Clone(p.held), maps.Clone(p.linked), nil
+	for i := range p.held {
+		if h := &p.held[i]; slices.Contains(paths, h.Path) {
+			asFound(h)
+			if linked := hardLinked(*h, nil); len(linked) > 0 {
+				p.linked[h.Path] = linked
+			}
+		}
+	}
+}

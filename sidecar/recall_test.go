@@ -1,0 +1,108 @@
+package sidecar
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"code.sidecar.dev/sidecar/protocol"
+	"code.sidecar.dev/workspace"
+)
+
+// many is a repository with more submodules than there are all mounts for, left alone for a while.
+func many(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hostDoes(t, dir, `git init -q .; for i in $(seq 40); do
+		mkdir -p .git/modules/m$i/objects .git/modules/m$i/refs .git/modules/m$i/hooks m$i
+		echo 'ref: refs/heads/main' >.git/modules/m$i/HEAD; printf '[core]\n\tworktree = ../../../m%d\n' $i >.git/modules/m$i/config
+		echo "gitdir: ../.git/modules/m$i" >m$i/.git; printf '[submodule "m%d"]\n\tpath = m%d\n\turl = ../x\n' $i $i >>.gitmodules; done`)
+	time.Sleep(50 * time.Millisecond)
+	return dir
+}
+
+func hostDoes(t *testing.T, dir, script string) {
+	t.Helper()
+	cmd := exec.Command("bash", "-ec", script)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// TestFactsAreRecalledWhileTheyAreTrue: what a program of the host changes between two runs is protected in the second.
+func TestFactsAreRecalledWhileTheyAreTrue(t *testing.T) {
+	changes := []struct{ script, held string }{
+		{`git config -f .git/modules/m7/config include.path ../../../inc; echo >inc`, "inc"},
+		{`m=$(stat -c %Y .git/modules/m7/config); printf '[core]\n\thooksPath = h\n' >>.git/modules/m7/config; mkdir m7/h; echo >m7/h/pre-push; touch -d @$m .git/modules/m7/config`, "m7/h"},
+		{`mv m7/.git m7/p; ln -s ../.git/modules/m7 m7/.git`, "m7/.git"},
+		{`echo '#!/bin/sh' >.git/modules/m9/hooks/pre-push`, ".git/modules/m9/hooks"},
+		{`mkdir m9/.vscode`, "m9/.vscode"},
+		{`echo >.envrc`, ".envrc"},
+		{`git init -q nested`, "nested/.git/config"},
+		{`cp -r .git/modules/m9 .git/modules/new; sed -i s/m9/new/ .git/modules/new/config; mkdir new; echo "gitdir: ../.git/modules/new" >new/.git`, ".git/modules/new/config"},
+		{`mv .git/modules/m9 .git/modules/sub; mkdir .git/modules/m9; mv .git/modules/sub .git/modules/m9/sub`, ".git/modules/m9/sub/config"},
+	}
+	for i, c := range changes {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			dir := many(t)
+			e := New(Options{StateDir: t.TempDir(), Getenv: os.Getenv})
+			defer e.Close()
+			held := func() (*facts, []workspace.Protected) {
+				f, _, err := e.learn(t.Context(), dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return f, f.held
+			}
+			first, _ := held()
+			for range 3 {
+				if again, _ := held(); again != first {
+					t.Fatal("nothing has changed, and the facts are not recalled: the test shows nothing")
+				}
+			}
+			hostDoes(t, dir, c.script)
+			_, now := held()
+			path := filepath.Join(dir, c.held)
+			if !slices.ContainsFunc(now, func(p workspace.Protected) bool { return p.Path == path && p.Hold == workspace.ReadOnly }) {
+				t.Errorf("%s is not held after %s", c.held, c.script)
+			}
+		})
+	}
+}
+
+// TestARunsOwnChangesToFactsStayItsOwn: facts are shared by runs.
+func TestARunsOwnChangesToFactsStayItsOwn(t *testing.T) {
+	if _, err := exec.LookPath("bwrap"); err != nil {
+		t.Skip("bubblewrap is not installed")
+	}
+	dir := many(t)
+	e := New(Options{StateDir: t.TempDir(), Getenv: os.Getenv})
+	defer e.Close()
+	p, err := e.prepare(t.Context(), Request{ID: "r", Dir: dir, Params: protocol.RunParams{Language: "bash", Code: ":"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.release()
+	before := slices.Clone(p.held)
+	i := slices.IndexFunc(p.held, func(h workspace.Protected) bool { return h.Hold == workspace.Placeholder })
+	if i < 0 {
+		t.Fatal("no placeholder")
+	}
+	shared := p.held
+	p.existing([]string{p.held[i].Path})
+	p.ws.Notes = append(p.ws.Notes, "a note")
+	if !slices.Equal(shared, before) || p.held[i].Hold != workspace.ReadOnly || p.pins != nil {
+		t.Error("what one run found existing is another's, or not its own")
+	}
+	if f := e.facts[learned{dir, e.rules().String()}]; len(f.ws.Notes) > 0 {
+		t.Errorf("a run's notes are kept: %q", f.ws.Notes)
+	}
+}
