@@ -34,17 +34,21 @@ func batchSize() int {
 // Without it only time is lost.
 func ownFiles() { _, _, _ = syscall.RawSyscall(syscall.SYS_UNSHARE, syscall.CLONE_FILES, 0, 0) }
 
-// makeAll makes pins in order, parents before what lies below them. The caller's thread is locked.
-func makeAll(pins []Pin) (failed Pin, errno syscall.Errno) {
+// makeAll makes pins in order, parents before what lies below them. The caller's thread is locked. It gives the
+// descriptors of the last mounts, which lead nowhere but to what is pinned: closing them is work for when the
+// program runs.
+func makeAll(pins []Pin) (rest []int, failed Pin, errno syscall.Errno) {
 	ownFiles()
 	for size := batchSize(); len(pins) > 0; {
-		n := min(size, len(pins))
-		if failed, errno = newBatch(pins[:n]).make(); errno != 0 {
-			return failed, errno
+		closeAll(rest)
+		b := newBatch(pins[:min(size, len(pins))])
+		failed, errno = b.make()
+		if rest = b.trees(); errno != 0 {
+			return rest, failed, errno
 		}
-		pins = pins[n:]
+		pins = pins[len(b.steps):]
 	}
-	return Pin{}, 0
+	return rest, Pin{}, 0
 }
 
 // step is a pin in the making.
@@ -90,7 +94,7 @@ func isBelow(path, dir string) bool {
 }
 
 func (b *batch) make() (failed Pin, errno syscall.Errno) {
-	defer b.close()
+	defer b.closeFolders()
 	for i := range b.steps {
 		if errno := b.clone(&b.steps[i]); errno != 0 {
 			return b.steps[i].Pin, errno
@@ -175,15 +179,29 @@ func (s *step) sourceOf() (int, syscall.Errno) {
 	return s.source, errno
 }
 
-func (b *batch) close() {
+// closeFolders closes what leads past the pins.
+func (b *batch) closeFolders() {
 	for i := range b.steps {
-		for _, fd := range []int{b.steps[i].source, b.steps[i].tree} {
-			if fd >= 0 {
-				_ = syscall.Close(fd)
-			}
-		}
+		closeAll([]int{b.steps[i].source})
 	}
 	for _, fd := range b.folders {
-		_ = syscall.Close(fd)
+		closeAll([]int{fd})
+	}
+}
+
+// trees are the mounts' descriptors.
+func (b *batch) trees() []int {
+	out := make([]int, len(b.steps))
+	for i := range b.steps {
+		out[i] = b.steps[i].tree
+	}
+	return out
+}
+
+func closeAll(fds []int) {
+	for _, fd := range fds {
+		if fd >= 0 {
+			_ = syscall.Close(fd)
+		}
 	}
 }

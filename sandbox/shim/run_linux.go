@@ -32,7 +32,8 @@ func run() int {
 	if !readMessage(func(Plan) {}) {
 		return fail("go", syscall.EPIPE, "")
 	}
-	if p, errno := makeAll(plan.Pins); errno != 0 {
+	mounts, p, errno := makeAll(plan.Pins)
+	if errno != 0 {
 		return fail("pin", errno, p.Path)
 	}
 	for _, s := range plan.Scratch {
@@ -47,6 +48,7 @@ func run() int {
 	if errno != 0 {
 		return fail("fork", errno, "")
 	}
+	closeAll(mounts)
 	if plan.NewUser {
 		go obey()
 	}

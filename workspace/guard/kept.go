@@ -3,6 +3,8 @@
 package guard
 
 import (
+	"runtime"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -74,24 +76,46 @@ func (s *snapshot) isNow(st stamp, b *base, rel string) bool {
 }
 
 // canSkip says that the audit need not read a site: nothing of it has changed since the run began, so that the run
-// is to blame for nothing in it. It is only ever asked about what the run did not make.
-func (r *runState) canSkip(s *site) bool {
-	snap := r.snaps[s.path]
-	if _, came := r.sites[s.path]; came || snap == nil || r.touched[s.path] {
-		return false
+// is to blame for nothing in it. What the run made is never skipped.
+func (r *runState) canSkip(path string) bool {
+	_, came := r.sites[path]
+	return !came && !r.touched[path] && r.clean[path]
+}
+
+// findClean looks which of the sites that were there are as they were, on two processors where there are.
+func (r *runState) findClean() {
+	var list []*site
+	for path := range r.snaps {
+		if s := r.t.sites[path]; s != nil && !r.clean[path] && !r.touched[path] {
+			list = append(list, s)
+		}
 	}
-	if r.clean[s.path] {
-		return true
+	clean := make([]bool, len(list))
+	workers := min(2, runtime.GOMAXPROCS(0), len(list)/16+1)
+	var wait sync.WaitGroup
+	for w := range workers {
+		wait.Go(func() {
+			for i := w; i < len(list); i += workers {
+				clean[i] = r.isClean(list[i])
+			}
+		})
 	}
+	wait.Wait()
+	for i, s := range list {
+		r.clean[s.path] = clean[i]
+	}
+}
+
+func (r *runState) isClean(s *site) bool {
 	b, rel, ok := r.t.locate(s.path)
-	switch {
-	case !ok:
+	switch snap := r.snaps[s.path]; {
+	case !ok || s.form == vcsSite:
+		return false
 	case s.form == pointerSite:
-		r.clean[s.path] = b.glance(rel).same(snap.items[".git"]) // which blames no run either
-	case s.form != vcsSite:
-		r.clean[s.path] = snap.isUnchanged(b, rel)
+		return b.glance(rel).same(snap.items[".git"]) // which blames no run either
+	default:
+		return snap.isUnchanged(b, rel)
 	}
-	return r.clean[s.path]
 }
 
 // touch takes note that something happened to a site while runs are active.

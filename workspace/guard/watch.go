@@ -242,16 +242,19 @@ func (w *Watch) audit(complete bool) []Finding {
 // auditSites judges what was found since the run began, and what was there and no mount held. Pointers come
 // last: what they lead to may be harmless by then.
 func (t *tree) auditSites(r *runState) (disarmed int) {
+	r.findClean()
 	paths := map[string]bool{}
 	for path := range r.snaps {
-		paths[path] = true
+		if !r.canSkip(path) {
+			paths[path] = true
+		}
 	}
 	for path := range r.sites {
 		paths[path] = true
 	}
 	for _, pointers := range []bool{false, true} {
 		for path := range paths {
-			if s := t.sites[path]; s != nil && (s.form == pointerSite) == pointers && !r.canSkip(s) {
+			if s := t.sites[path]; s != nil && (s.form == pointerSite) == pointers {
 				disarmed += t.check(s, true)
 			}
 		}
