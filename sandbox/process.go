@@ -18,7 +18,7 @@ type IO struct {
 	// Late, if not nil, takes pins to make while the run lasts.
 	Late *Late
 	// Ready, if not nil, is closed when the caller is ready for the program: the sandbox is made meanwhile, but no pin
-	// in it, and nothing of the program runs before.
+	// in it, and nothing of the program runs before, nor is its input read.
 	Ready <-chan struct{}
 }
 

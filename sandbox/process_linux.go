@@ -116,7 +116,7 @@ func (p *Process) start(streams IO) error {
 	p.listen(pipes[:2])
 	p.letGo(pipes[2], streams.Ready)
 	outputs.copy(p)
-	p.feed(input, streams.Stdin)
+	p.feed(input, streams.Stdin, streams.Ready)
 	return nil
 }
 
@@ -130,6 +130,8 @@ func (p *Process) letGo(to *os.File, ready <-chan struct{}) {
 		select {
 		case <-ready:
 			p.late.open(to)
+		case <-p.ctx.Done(): // then the shim ends by itself
+			_ = to.Close()
 		case <-p.exited:
 			_ = to.Close()
 		}
@@ -179,6 +181,17 @@ func (p *Process) kill() {
 	if fd := p.first.Load(); fd >= 0 && unix.PidfdSendSignal(int(fd), unix.SIGKILL, nil, 0) != nil {
 		_ = p.cmd.Process.Kill()
 	}
+}
+
+// killGroup ends bubblewrap and, while it starts, the first process that it has just made: on its own that one would
+// wait for its parent for ever (before it asks to die with it), and hold our pipes.
+func (p *Process) killGroup() {
+	select {
+	case <-p.exited: // the number may be another's
+	default:
+		_ = unix.Kill(-p.cmd.Process.Pid, unix.SIGKILL)
+	}
+	_ = p.cmd.Process.Kill()
 }
 
 func (p *Process) wait() (End, error) {
@@ -253,7 +266,7 @@ func (p *Process) insist() {
 			return
 		case <-time.After(2 * time.Second):
 			p.kill()
-			_ = p.cmd.Process.Kill()
+			p.killGroup()
 		}
 	}
 }

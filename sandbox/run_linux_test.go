@@ -315,6 +315,26 @@ func TestCancelEndsARun(t *testing.T) {
 	}
 }
 
+// TestCancelWhileASandboxStarts: at whatever moment, no process of it stays.
+func TestCancelWhileASandboxStarts(t *testing.T) {
+	bothModes(t, func(t *testing.T, b *box) {
+		for i := range 100 {
+			ctx, stop := context.WithTimeout(t.Context(), time.Duration(i)*150*time.Microsecond)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				_, _, _ = b.run(ctx, "sleep 60")
+			}()
+			select {
+			case <-done:
+			case <-time.After(10 * time.Second):
+				t.Errorf("a run that was cancelled after %d µs does not end", i*150)
+			}
+			stop()
+		}
+	})
+}
+
 func TestWhyAProgramNeverStarted(t *testing.T) {
 	bothModes(t, func(t *testing.T, b *box) {
 		for _, tt := range []struct {

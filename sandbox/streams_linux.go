@@ -100,13 +100,20 @@ func (p *Process) input(cmd *exec.Cmd, streams IO, opened *[]*os.File) (*os.File
 }
 
 // feed copies the input. It is not waited for: a reader may never end, and a program need not read.
-func (p *Process) feed(w *os.File, from io.Reader) {
+func (p *Process) feed(w *os.File, from io.Reader, ready <-chan struct{}) {
 	if w == nil {
 		return
 	}
 	go func() {
+		defer w.Close()
+		if ready != nil {
+			select { // what is read for a program that never starts is lost for the next try
+			case <-ready:
+			case <-p.exited:
+				return
+			}
+		}
 		_, _ = io.Copy(w, from)
-		_ = w.Close()
 	}()
 }
 
