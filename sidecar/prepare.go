@@ -47,18 +47,25 @@ type prepared struct {
 	engine  *Engine
 	// complete says that the guard had seen the whole tree when the policy was made.
 	complete bool
-	writable []string
+	// unchecked are the facts it is made ready by, when they are still to be checked.
+	unchecked *facts
+	writable  []string
 }
 
 // prepare looks at the workspace, takes hold of what must not change, and plans. Nothing has started when it returns.
+// With r.early it may be by facts that are still to be checked.
 func (e *Engine) prepare(ctx context.Context, r Request) (*prepared, error) {
-	prep, j, err := e.survey(ctx, r.Dir, r.Params)
+	prep, j, err := e.survey(ctx, r.Dir, r.Params, r.early)
 	if err != nil {
 		return nil, err
 	}
 	prep.id = r.ID
 	if err := prep.placehold(); err != nil {
 		return nil, err
+	}
+	if prep.unchecked != nil && len(prep.lease.Existing) > 0 {
+		prep.release()
+		return nil, errStale
 	}
 	j.held, j.pins = prep.held, prep.pins
 	if err := prep.makePlan(j); err != nil {
@@ -69,8 +76,8 @@ func (e *Engine) prepare(ctx context.Context, r Request) (*prepared, error) {
 }
 
 // survey gathers the facts that a policy is made of, and changes nothing.
-func (e *Engine) survey(ctx context.Context, dir string, p protocol.RunParams) (*prepared, job, error) {
-	f, g, err := e.learn(ctx, dir)
+func (e *Engine) survey(ctx context.Context, dir string, p protocol.RunParams, early bool) (*prepared, job, error) {
+	f, g, checked, err := e.learn(ctx, dir, early)
 	if err != nil {
 		return nil, job{}, err
 	}
@@ -86,7 +93,15 @@ func (e *Engine) survey(ctx context.Context, dir string, p protocol.RunParams) (
 		held: f.held, linked: f.linked, pins: f.pins, gitDirs: f.gitDirs}
 	j := job{ws: prep.ws, env: environment, settings: e.settings, account: thisAccount(e.resolvedHome(), f.ws.Root), params: p,
 		dir: cwd, held: f.held, pins: f.pins, sockets: f.known.Sockets, git: f.git, getenv: e.getenv}
+	if !checked {
+		prep.unchecked = f
+	}
 	return prep, j, nil
+}
+
+// isTrue checks the facts that the run was made ready by.
+func (p *prepared) isTrue(ctx context.Context) bool {
+	return p.unchecked == nil || p.engine.stillTrue(ctx, p.unchecked, p.guard)
 }
 
 // look waits a little for the guard's first walk and gives what it knows by then.
@@ -274,7 +289,7 @@ func (e *Engine) Plan(ctx context.Context, dir string, p protocol.RunParams) (sa
 	if err := checkRequest(p, e.settings.Limits); err != nil {
 		return sandbox.Plan{}, sandbox.Policy{}, err
 	}
-	prep, j, err := e.survey(ctx, dir, p)
+	prep, j, err := e.survey(ctx, dir, p, false)
 	if err != nil {
 		return sandbox.Plan{}, sandbox.Policy{}, err
 	}

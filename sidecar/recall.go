@@ -2,6 +2,7 @@ package sidecar
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"path/filepath"
 	"reflect"
@@ -24,9 +25,12 @@ type facts struct {
 	git     gitSettings
 	held    []workspace.Protected
 	own     []workspace.Protected // of held: sidecar's own folders
-	linked  map[string][]string // by protected path: what of it has a second name
+	linked  map[string][]string   // by protected path: what of it has a second name
 	gitDirs []string
 	pins    []sandbox.Pin
+	// early says that a run can be made ready by them while they are looked into: placeholders, which are made
+	// before, do not show in what is looked at.
+	early bool
 }
 
 // learned is what facts are about: the workspace around a folder, for names that the settings add and except. What
@@ -36,28 +40,34 @@ type learned struct{ dir, rules string }
 // mostFacts is of how many folders facts are remembered.
 const mostFacts = 16
 
-// learn gives the facts about the workspace around dir, as they are now, and its guard.
-func (e *Engine) learn(ctx context.Context, dir string) (*facts, *guard.Guard, error) {
+// errStale says that facts which a run was made ready by are not true any more. Nothing of it has run.
+var errStale = errors.New("the workspace has changed")
+
+// learn gives the facts about the workspace around dir, as they are now, and its guard. With early they may be those
+// of an earlier run, which are still to be checked.
+func (e *Engine) learn(ctx context.Context, dir string, early bool) (f *facts, g *guard.Guard, checked bool, err error) {
 	of := learned{dir, e.rules().String()}
 	e.mu.Lock()
-	f := e.facts[of]
-	var g *guard.Guard
-	if f != nil {
+	if f = e.facts[of]; f != nil {
 		g = e.guards[guarded{f.ws.Root, of.rules}]
 	}
 	e.mu.Unlock()
-	if g != nil && reflect.DeepEqual(f.own, e.own(f.ws)) && f.stillTrue(e.look(ctx, g), e.mode(), e.getenv) {
-		return f, g, nil
+	switch {
+	case g == nil:
+	case early && f.early:
+		return f, g, false, nil
+	case e.stillTrue(ctx, f, g):
+		return f, g, true, nil
 	}
-	f, g, err := e.learnAnew(ctx, dir)
+	f, g, err = e.learnAnew(ctx, dir)
 	if err == nil && filepath.IsAbs(dir) {
 		e.remember(of, f)
 	}
-	return f, g, err
+	return f, g, true, err
 }
 
-func (f *facts) stillTrue(known guard.Known, mode sandbox.MountMode, getenv func(string) string) bool {
-	return f.mode == mode && reflect.DeepEqual(f.known, known) && f.looks.Same(getenv)
+func (e *Engine) stillTrue(ctx context.Context, f *facts, g *guard.Guard) bool {
+	return f.mode == e.mode() && reflect.DeepEqual(f.own, e.own(f.ws)) && reflect.DeepEqual(f.known, e.look(ctx, g)) && f.looks.Same(e.getenv)
 }
 
 func (e *Engine) remember(of learned, f *facts) {
@@ -95,8 +105,18 @@ func (e *Engine) learnAnew(ctx context.Context, dir string) (*facts, *guard.Guar
 	}
 	f.gitDirs = gitDirs(ws)
 	f.pins = sandbox.BuildPins(writable(ws), pinsOf(f.held, f.known.Sockets))
+	f.early = f.known.Complete && l.Leave(placeholders(f.held))
 	ws.Settled()
 	return f, g, nil
+}
+
+func placeholders(held []workspace.Protected) (paths []string) {
+	for _, h := range held {
+		if h.Hold == workspace.Placeholder {
+			paths = append(paths, h.Path)
+		}
+	}
+	return paths
 }
 
 // existing says that something turned up where a placeholder was to be made. It is held as what it is: the

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,13 +57,16 @@ func TestFactsAreRecalledWhileTheyAreTrue(t *testing.T) {
 			e := New(Options{StateDir: t.TempDir(), Getenv: os.Getenv})
 			defer e.Close()
 			held := func() (*facts, []workspace.Protected) {
-				f, _, err := e.learn(t.Context(), dir)
+				f, _, _, err := e.learn(t.Context(), dir, false)
 				if err != nil {
 					t.Fatal(err)
 				}
 				return f, f.held
 			}
 			first, _ := held()
+			if !first.early {
+				t.Error("no run can be made ready by these facts early")
+			}
 			for range 3 {
 				if again, _ := held(); again != first {
 					t.Fatal("nothing has changed, and the facts are not recalled: the test shows nothing")
@@ -104,5 +108,45 @@ func TestARunsOwnChangesToFactsStayItsOwn(t *testing.T) {
 	}
 	if f := e.facts[learned{dir, e.rules().String()}]; len(f.ws.Notes) > 0 {
 		t.Errorf("a run's notes are kept: %q", f.ws.Notes)
+	}
+}
+
+// TestARunByStaleFactsIsMadeReadyAnew: the host changes something between two runs, and the second, made ready by what
+// was remembered, runs once, with its whole input, and with what is there now held.
+func TestARunByStaleFactsIsMadeReadyAnew(t *testing.T) {
+	if _, err := exec.LookPath("bwrap"); err != nil {
+		t.Skip("bubblewrap is not installed")
+	}
+	dir := many(t)
+	e := New(Options{StateDir: t.TempDir(), Getenv: os.Getenv})
+	defer e.Close()
+	run := func(code string) protocol.RunResult {
+		r, err := e.Do(t.Context(), Request{Dir: dir, Params: protocol.RunParams{Language: "bash", Code: code}, Stdin: strings.NewReader("input")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	for range 3 {
+		run("cat")
+	}
+	for _, change := range []string{
+		`git config -f .git/modules/m7/config include.path ../../../inc; echo >inc`,
+		`mkdir .git/hooks2; git config core.hooksPath .git/hooks2; echo >inc; git config include.path ../inc`,
+		`rm -rf .git/hooks; echo . >.git/commondir; mkdir .git/hooks; echo >.git/hooks/x; sleep 0.1`,
+		`mv .git/modules/m8 .git/modules/m9/m8`,
+	} {
+		was := e.facts[learned{dir, e.rules().String()}]
+		hostDoes(t, dir, change)
+		r := run(`echo x >>runs; cat; echo evil 2>/dev/null >>inc && echo inc was written`)
+		if r.Stdout.Text != "input" || r.ExitCode != 1 {
+			t.Errorf("after %s: %q, status %d", change, r.Stdout.Text, r.ExitCode)
+		}
+		if was == e.facts[learned{dir, e.rules().String()}] || !was.early {
+			t.Errorf("after %s the facts are those of before: the test shows nothing", change)
+		}
+	}
+	if text, _ := os.ReadFile(filepath.Join(dir, "runs")); string(text) != "x\nx\nx\nx\n" {
+		t.Errorf("the runs were %q", text)
 	}
 }

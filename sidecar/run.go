@@ -41,6 +41,9 @@ type Request struct {
 	Sink Sink
 	// Live is told, before the program starts, how to look at the output so far; nil is nobody.
 	Live func(Live)
+
+	// early lets the run be made ready by what is remembered of the workspace, which is checked meanwhile.
+	early bool
 }
 
 // Live is the output of a run that goes on. It is safe to use also when the run has ended.
@@ -61,7 +64,12 @@ func (e *Engine) Do(ctx context.Context, r Request) (protocol.RunResult, error) 
 	if err := checkRequest(r.Params, e.settings.Limits); err != nil {
 		return protocol.RunResult{}, err
 	}
+	r.early = true
 	result, err := e.attempt(ctx, r)
+	r.early = false
+	if errors.Is(err, errStale) {
+		result, err = e.attempt(ctx, r)
+	}
 	if e.retry(err) {
 		result, err = e.attempt(ctx, r)
 	}
@@ -103,6 +111,9 @@ func (e *Engine) retry(err error) bool {
 // attempt is one try: prepare, run, audit, and clear away.
 func (e *Engine) attempt(ctx context.Context, r Request) (protocol.RunResult, error) {
 	prep, err := e.prepare(ctx, r)
+	if err != nil && r.early {
+		err = errStale // it may be what is remembered that is wrong
+	}
 	if err != nil {
 		return protocol.RunResult{}, err
 	}
@@ -111,10 +122,15 @@ func (e *Engine) attempt(ctx context.Context, r Request) (protocol.RunResult, er
 	defer stop()
 	late := new(sandbox.Late)
 	var watch *guard.Watch
-	ready := make(chan struct{})
+	ready, begun := make(chan struct{}), make(chan struct{})
 	go func() { // while bubblewrap starts, which takes longer
-		defer close(ready)
+		defer close(begun)
+		if !prep.isTrue(ctx) {
+			stop()
+			return
+		}
 		watch = prep.watch(stop, late)
+		close(ready)
 	}()
 	out := prep.captures(e)
 	if r.Live != nil {
@@ -128,7 +144,10 @@ func (e *Engine) attempt(ctx context.Context, r Request) (protocol.RunResult, er
 	end, err := sandbox.Run(ctx, prep.plan, sandbox.IO{Stdin: r.input(), Stdout: out.writer(protocol.Stdout, r.Sink), Stderr: out.writer(protocol.Stderr, r.Sink), Late: late, Ready: ready})
 	stop()
 	<-following
-	<-ready
+	<-begun
+	if watch == nil {
+		return protocol.RunResult{}, errStale
+	}
 	findings, pending := e.audit(watch, prep)
 	if err != nil {
 		return protocol.RunResult{}, err

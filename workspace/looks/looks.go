@@ -21,6 +21,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -195,6 +196,23 @@ func (l *Looks) note(path string, d depth, st *syscall.Stat_t, err error) {
 		l.seen[path] = look{d, at}
 	}
 	l.sweep = nil
+}
+
+// Leave leaves out the looks at paths that the caller changes before it asks Same, and whose state it finds out by
+// itself. It says no, and leaves none out, if that would show in the folder of one, too.
+func (l *Looks) Leave(paths []string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, path := range paths {
+		if dir, ok := l.seen[filepath.Dir(path)]; ok && dir.depth == content {
+			return false
+		}
+	}
+	for _, path := range paths {
+		delete(l.seen, path)
+	}
+	l.sweep = nil
+	return true
 }
 
 func isAbsent(err error) bool {
