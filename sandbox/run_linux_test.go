@@ -168,7 +168,7 @@ func TestAFrozenLinkStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.policy.Pins = sandbox.BuildPins([]string{b.dir}, []sandbox.Pin{{Path: filepath.Join(b.dir, "link"), Kind: sandbox.Frozen, Link: true}})
-	_, out, err := b.run(t.Context(), `rm -f link; mv link l2; ln -sfn /etc link; cat link/f`)
+	_, out, err := b.run(t.Context(), `exec 2>&1; rm -f link; mv link l2; ln -sfn /etc link; cat link/f`)
 	if to, _ := os.Readlink(filepath.Join(b.dir, "link")); err != nil || to != "store" || !strings.HasSuffix(out, "hi") {
 		t.Errorf("the link leads to %q (%v)\n%s", to, err, out)
 	}
