@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -112,11 +111,11 @@ func (c *capture) shown() protocol.Output {
 	out := protocol.Output{Bytes: c.total, Truncated: c.total > int64(len(c.head)+len(c.tail))}
 	where := c.place(&out)
 	if !out.Truncated {
-		out.Text = valid(string(c.head) + string(c.tail))
+		out.Text = protocol.Text(append(slices.Clone(c.head), c.tail...))
 		return out
 	}
 	left := c.total - int64(len(c.head)+len(c.tail))
-	out.Text = valid(trimEnd(c.head)) + fmt.Sprintf("\n… %d bytes left out%s …\n", left, where) + valid(trimStart(c.tail))
+	out.Text = protocol.Text(c.head[:len(c.head)-protocol.Unfinished(c.head)]) + fmt.Sprintf("\n… %d bytes left out%s …\n", left, where) + protocol.Text(trimStart(c.tail))
 	return out
 }
 
@@ -132,27 +131,11 @@ func (c *capture) place(out *protocol.Output) (where string) {
 	return where
 }
 
-// valid replaces what is no UTF-8.
-func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
-
-// trimEnd drops a character that the cut left incomplete at the end.
-func trimEnd(b []byte) string {
-	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
-		if c := b[len(b)-i]; utf8.RuneStart(c) {
-			if !utf8.FullRune(b[len(b)-i:]) {
-				return string(b[:len(b)-i])
-			}
-			break
-		}
-	}
-	return string(b)
-}
-
 // trimStart drops the rest of a character that the cut went through at the start.
-func trimStart(b []byte) string {
+func trimStart(b []byte) []byte {
 	i := 0
 	for i < len(b) && i < utf8.UTFMax-1 && !utf8.RuneStart(b[i]) {
 		i++
 	}
-	return string(b[i:])
+	return b[i:]
 }

@@ -243,16 +243,23 @@ func (e *Engine) discover(dir string, l *looks.Looks) (*workspace.Workspace, err
 		return nil, bad("", "%v", err)
 	}
 	if ws.Root == "/" {
-		return nil, bad("go to a project's folder, or name one with --workspace", "%q is no project: its root would be /", dir)
+		return nil, noProject(dir)
 	}
 	return ws, nil
+}
+
+func noProject(dir string) error {
+	return bad("go to a project's folder, or name one with --workspace", "%q is no project: its root would be /", dir)
 }
 
 // Root is the root of the project around dir.
 func Root(dir string) (string, error) {
 	root, err := workspace.Root(dir, workspace.Options{Env: os.Getenv})
 	if err != nil {
-		return "", bad("", "%v", err)
+		return "", bad("name an existing folder with --workspace", "%v", err)
+	}
+	if root == "/" {
+		return "", noProject(dir)
 	}
 	return root, nil
 }
@@ -280,6 +287,9 @@ func (e *Engine) Environment(root string) (env.Environment, error) {
 
 // LongestTimeout is the longest that a run may last.
 func (e *Engine) LongestTimeout() time.Duration { return e.settings.Limits.TimeoutMax }
+
+// Check refuses a request that no sandbox could carry out, before anything is touched.
+func (e *Engine) Check(p protocol.RunParams) error { return checkRequest(p, e.settings.Limits) }
 
 // Longest is how long a run with these parameters may last.
 func (e *Engine) Longest(p protocol.RunParams) time.Duration { return timeout(p, e.settings.Limits) }

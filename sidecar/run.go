@@ -61,7 +61,7 @@ func (e *Engine) Do(ctx context.Context, r Request) (protocol.RunResult, error) 
 	if r.ID == "" {
 		r.ID = NewID()
 	}
-	if err := checkRequest(r.Params, e.settings.Limits); err != nil {
+	if err := e.Check(r.Params); err != nil {
 		return protocol.RunResult{}, err
 	}
 	r.early = true
@@ -175,8 +175,9 @@ func (c captures) writer(s protocol.Stream, sink Sink) io.Writer {
 		return to
 	}
 	return writerFunc(func(b []byte) (int, error) {
+		n, err := to.Write(b) // first: the sink may wait for a slow reader
 		sink(s, b)
-		return to.Write(b)
+		return n, err
 	})
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"code.sidecar.dev/sidecar"
@@ -26,31 +27,39 @@ func (f *flags) here() (string, error) {
 }
 
 // live connects to every sidecar of this user that lives, and clears away what dead ones left. Who calls it closes
-// the connections.
-func (f *flags) live(ctx context.Context, t terminal) ([]*client.Client, error) {
+// the connections. Those that do not answer are given as what is known of them.
+func (f *flags) live(ctx context.Context, t terminal) (clients []*client.Client, silent []protocol.StatusResult, err error) {
 	places, err := place.All()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	found := make([]*client.Client, len(places))
+	var mu sync.Mutex
 	var all sync.WaitGroup
-	for i, p := range places {
+	for _, p := range places {
 		all.Go(func() {
-			c, err := client.Attach(ctx, p, f.as("sidecar status", t))
-			if place.Nobody(err) {
+			c, err := client.Attach(ctx, p, f.observer(t))
+			mu.Lock()
+			defer mu.Unlock()
+			var s *client.SilentError
+			switch {
+			case err == nil:
+				clients = append(clients, c)
+			case place.Nobody(err):
 				p.Clear()
+			case errors.As(err, &s):
+				silent = append(silent, protocol.StatusResult{PID: s.PID, Socket: p.Socket, Silent: true})
 			}
-			found[i] = c
 		})
 	}
 	all.Wait()
-	var out []*client.Client
-	for _, c := range found {
-		if c != nil {
-			out = append(out, c)
-		}
-	}
-	return out, nil
+	return clients, silent, nil
+}
+
+// observer is how a command connects that only looks.
+func (f *flags) observer(t terminal) client.Options {
+	o := f.as("sidecar", t)
+	o.Output, o.Observer, o.Patience = protocol.NoOutput, true, answerWithin
+	return o
 }
 
 // attach connects to the sidecar of the project around here, which must live already.
@@ -63,7 +72,7 @@ func (f *flags) attach(ctx context.Context, t terminal) (*client.Client, error) 
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.Attach(ctx, p, f.as("terminal", t))
+	c, err := client.Attach(ctx, p, f.observer(t))
 	if place.Nobody(err) {
 		return nil, &protocol.Error{Kind: protocol.BadRequest, Message: "no sidecar serves " + root, Hint: "`sidecar run`, an agent or an editor starts one; `sidecar status` shows those that live"}
 	}

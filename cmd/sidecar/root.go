@@ -109,6 +109,8 @@ func (f *flags) folder() (dir, source string, err error) {
 	if v := os.Getenv("SIDECAR_WORKSPACE"); v != "" {
 		return v, "SIDECAR_WORKSPACE", nil
 	}
-	dir, err = os.Getwd()
+	if dir, err = os.Getwd(); err != nil {
+		err = &protocol.Error{Kind: protocol.BadRequest, Message: fmt.Sprintf("the working folder: %v", err), Hint: "go to a folder that is there, or name one with --workspace", Err: err}
+	}
 	return dir, "working folder", err
 }

@@ -95,21 +95,27 @@ func (r *runFlags) run(ctx context.Context, c *cobra.Command, args []string, t t
 
 // execute has the project's sidecar do the run, or does it in this process.
 func (r *runFlags) execute(ctx context.Context, e *sidecar.Engine, root string, p protocol.RunParams, stdin io.Reader, t terminal) (protocol.RunResult, error) {
-	out := func(s protocol.Stream, b []byte) {
-		to := t.out
-		if s == protocol.Stderr {
-			to = t.err
-		}
-		if !r.json {
-			_, _ = to.Write(b)
-		}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	out := &printer{ctx: ctx, stop: stop, t: t}
+	sink := out.write
+	if r.json {
+		sink = func(protocol.Stream, []byte) {}
 	}
+	result, err := r.do(ctx, e, root, p, stdin, sink, t)
+	if failed := out.failed(); failed != nil {
+		return result, failed
+	}
+	return result, err
+}
+
+func (r *runFlags) do(ctx context.Context, e *sidecar.Engine, root string, p protocol.RunParams, stdin io.Reader, sink sidecar.Sink, t terminal) (protocol.RunResult, error) {
 	if r.inProcess {
-		return e.Do(ctx, sidecar.Request{Dir: root, Params: p, Stdin: stdin, Sink: out})
+		return e.Do(ctx, sidecar.Request{Dir: root, Params: p, Stdin: stdin, Sink: sink})
 	}
 	pool := client.NewPool(r.as("terminal", t))
 	defer pool.Close()
-	return pool.Run(ctx, root, protocol.RunRequest{RunParams: p}, stdin, out)
+	return pool.Run(ctx, root, protocol.RunRequest{RunParams: p}, stdin, sink)
 }
 
 // finish prints what is to be said and passes the program's exit status on.
@@ -219,7 +225,7 @@ func readScript(name string) ([]byte, error) {
 // a command, as a pipe: the program never holds the terminal itself.
 func (r *runFlags) input(c *cobra.Command, args []string, t terminal) io.Reader {
 	isCode := len(args) > 0 && args[0] == "-" && !c.Flags().Changed("eval") && c.ArgsLenAtDash() != 0
-	if isCode || t.in == nil || term.IsTerminal(int(t.in.Fd())) && c.ArgsLenAtDash() < 0 {
+	if isCode || t.in == nil || term.IsTerminal(int(t.in.Fd())) && (c.ArgsLenAtDash() < 0 || !inForeground(t.in)) {
 		return nil
 	}
 	return t.in

@@ -100,7 +100,7 @@ func printed(ctx context.Context, c *client.Client, p protocol.RunOutputParams, 
 
 // sidecarOf is the sidecar that knows a run: that of the project here, or another one.
 func (f *flags) sidecarOf(ctx context.Context, id string, t terminal) (*client.Client, error) {
-	all, err := f.live(ctx, t)
+	all, _, err := f.live(ctx, t)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"syscall"
 	"time"
@@ -38,9 +39,12 @@ func serveCommand(f *flags, t terminal) *cobra.Command {
 }
 
 func (s *serveFlags) serve(ctx context.Context, t terminal) error {
+	if s.idle <= 0 {
+		return s.say(usage("leave it out for "+server.DefaultIdle.String(), fmt.Sprintf("--idle %s is no time to wait", s.idle)))
+	}
 	dir, _, err := s.folder()
 	if err != nil {
-		return err
+		return s.say(err)
 	}
 	root, err := sidecar.Root(dir)
 	if err != nil {

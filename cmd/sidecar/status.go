@@ -34,18 +34,22 @@ func statusCommand(f *flags, t terminal) *cobra.Command {
 
 // statuses are those of every sidecar that lives, by workspace.
 func (f *flags) statuses(ctx context.Context, t terminal) ([]protocol.StatusResult, error) {
-	clients, err := f.live(ctx, t)
+	clients, all, err := f.live(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	all := []protocol.StatusResult{}
 	for _, c := range clients {
 		if s, err := statusOf(ctx, c); err == nil {
 			all = append(all, s)
 		}
 		c.Close()
 	}
-	slices.SortFunc(all, func(a, b protocol.StatusResult) int { return cmp.Compare(a.Workspace, b.Workspace) })
+	slices.SortFunc(all, func(a, b protocol.StatusResult) int {
+		return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.PID, b.PID))
+	})
+	if all == nil {
+		all = []protocol.StatusResult{} // in JSON an empty list
+	}
 	return all, nil
 }
 
@@ -57,7 +61,6 @@ func statusOf(ctx context.Context, c *client.Client) (protocol.StatusResult, err
 	defer stop()
 	var s protocol.StatusResult
 	err := c.Call(ctx, protocol.MethodStatus, nil, &s)
-	s.Clients = slices.DeleteFunc(s.Clients, func(c protocol.Client) bool { return c.Name == "sidecar status" })
 	return s, err
 }
 
@@ -129,6 +132,9 @@ func statusText(all []protocol.StatusResult, now time.Time) string {
 }
 
 func headline(s protocol.StatusResult) string {
+	if s.Silent {
+		return fmt.Sprintf("process %d does not answer; it holds %s. Stopped: kill -CONT %d, else: kill -9 %d", s.PID, s.Socket, s.PID, s.PID)
+	}
 	text := s.Workspace
 	if s.Branch != "" {
 		text += "  on " + s.Branch

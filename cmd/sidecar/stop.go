@@ -38,7 +38,11 @@ func stopCommand(f *flags, t terminal) *cobra.Command {
 // meant are the sidecar here, or all of them.
 func (f *flags) meant(ctx context.Context, all bool, t terminal) ([]*client.Client, error) {
 	if all {
-		return f.live(ctx, t)
+		clients, silent, err := f.live(ctx, t)
+		for _, s := range silent {
+			say(t, headline(s))
+		}
+		return clients, err
 	}
 	c, err := f.attach(ctx, t)
 	return []*client.Client{c}, err

@@ -41,6 +41,10 @@ type Options struct {
 	// Output and Events say what the client wants to see of others' runs; zero is nothing.
 	Output protocol.Interest
 	Events bool
+	// Observer says that the client only looks: no sidecar lives on because of it.
+	Observer bool
+	// Patience is how long a sidecar may take to answer initialize; 0 is 10 seconds.
+	Patience time.Duration
 	// Seen takes what the sidecar says by itself, in order; it must not block. Nil is nobody.
 	Seen func(method string, params json.RawMessage)
 	Log  *slog.Logger
@@ -73,7 +77,7 @@ func attach(ctx context.Context, p place.Place, o Options) (*Client, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	c := &Client{o: o, runs: map[string]*pending{}}
+	c := &Client{o: o, runs: map[string]*pending{}, about: protocol.About{PID: place.PID(conn)}}
 	c.peer = rpc.New(context.Background(), conn, rpc.Options{Handle: c.notified, Log: o.Log})
 	if err := c.initialize(ctx); err != nil {
 		if outdated(err) { // it is older: it makes way when asked
@@ -85,7 +89,23 @@ func attach(ctx context.Context, p place.Place, o Options) (*Client, error) {
 	return c, nil
 }
 
-// Attach connects to the sidecar that listens at p, and starts none.
+// SilentError is a sidecar that holds its socket and does not answer: it hangs, or was stopped.
+type SilentError struct {
+	// PID is its process.
+	PID int
+}
+
+// Error names the process.
+func (e *SilentError) Error() string {
+	return fmt.Sprintf("the sidecar (process %d) does not answer", e.PID)
+}
+
+func silent(pid int) error {
+	err := &SilentError{pid}
+	return &protocol.Error{Kind: protocol.Gone, Message: err.Error(), Hint: fmt.Sprintf("if it was stopped, go on with `kill -CONT %d`; else end it with `kill -9 %d`: the next request starts another", pid, pid), Err: err}
+}
+
+// Attach connects to the sidecar that listens at p, and starts none. One that does not answer is a *SilentError.
 func Attach(ctx context.Context, p place.Place, o Options) (*Client, error) {
 	c, err := attach(ctx, p, o)
 	if err != nil && c != nil {
@@ -97,13 +117,17 @@ func Attach(ctx context.Context, p place.Place, o Options) (*Client, error) {
 	return c, nil
 }
 
-// initializeTimeout is how long a sidecar may take to answer initialize; one that hangs is an error.
-const initializeTimeout = 10 * time.Second
+// patienceAtFirst is how long a sidecar may take to answer initialize; one that hangs is an error.
+const patienceAtFirst = 10 * time.Second
 
-func (c *Client) initialize(ctx context.Context) error {
-	ctx, stop := context.WithTimeout(ctx, initializeTimeout)
+func (c *Client) initialize(outer context.Context) error {
+	patience := c.o.Patience
+	if patience == 0 {
+		patience = patienceAtFirst
+	}
+	ctx, stop := context.WithTimeout(outer, patience)
 	defer stop()
-	options, err := json.Marshal(protocol.InitializeOptions{Protocol: protocol.Version, Output: c.o.Output, Events: &c.o.Events,
+	options, err := json.Marshal(protocol.InitializeOptions{Protocol: protocol.Version, Output: c.o.Output, Events: &c.o.Events, Observer: c.o.Observer,
 		Environment: environment(os.Environ()), ConfigFile: c.o.ConfigFile, ExplicitConfig: c.o.ExplicitConfig})
 	if err != nil {
 		return err
@@ -113,10 +137,13 @@ func (c *Client) initialize(ctx context.Context) error {
 	err = c.peer.Call(ctx, lsp.MethodInitialize, &lsp.InitializeParams{ProcessID: &pid,
 		ClientInfo:            lsp.ClientInfo{Name: c.o.Name, Version: lsp.NewOptional(c.o.Build.Version)},
 		InitializationOptions: lsp.LSPAny(options)}, &result)
-	if ctx.Err() != nil && err != nil {
-		return &protocol.Error{Kind: protocol.Gone, Message: "the sidecar does not answer", Hint: "end it with `kill`; `sidecar status` names its process", Err: err}
-	}
-	if err != nil {
+	switch {
+	case err == nil:
+	case outer.Err() != nil:
+		return cancelled(outer)
+	case ctx.Err() != nil:
+		return silent(c.about.PID)
+	default:
 		return err
 	}
 	var experimental struct {
@@ -127,6 +154,11 @@ func (c *Client) initialize(ctx context.Context) error {
 	}
 	c.about = experimental.Sidecar
 	return c.peer.Notify(lsp.MethodInitialized, &lsp.InitializedParams{})
+}
+
+// cancelled is the error of a context that ended.
+func cancelled(ctx context.Context) error {
+	return &protocol.Error{Kind: protocol.Cancelled, Message: "cancelled", Err: ctx.Err()}
 }
 
 // environment makes a map of NAME=VALUE.
@@ -217,10 +249,11 @@ func (c *Client) run(ctx context.Context, req protocol.RunRequest, stdin io.Read
 		delete(c.runs, req.Token)
 		began = p.began
 	}()
-	answered := c.peer.Start(protocol.MethodRun, req, &result) // a cancel must not overtake it
+	answer := new(protocol.RunResult)                         // of its own: it may still be written after we gave up
+	answered := c.peer.Start(protocol.MethodRun, req, answer) // a cancel must not overtake it
 	select {
 	case err = <-answered:
-		return result, began, err
+		return *answer, began, err
 	case <-ctx.Done():
 	}
 	go func() {
@@ -230,11 +263,11 @@ func (c *Client) run(ctx context.Context, req protocol.RunRequest, stdin io.Read
 	defer late.Stop()
 	select {
 	case err = <-answered:
+		return *answer, began, err
 	case <-late.C:
 		c.Close() // which ends the run on the sidecar's side as well
-		err = <-answered
+		return result, began, &protocol.Error{Kind: protocol.Cancelled, Message: "cancelled; the sidecar did not say how the run ended"}
 	}
-	return result, began, err
 }
 
 // feed hands standard input over, a piece at a time, as the program takes it.

@@ -18,12 +18,12 @@ const patience = 20 * time.Second
 
 // Connect speaks with the sidecar of the workspace at root, and starts it if there is none. root is absolute, its
 // links resolved.
-func Connect(ctx context.Context, root string, o Options) (*Client, error) {
+func Connect(outer context.Context, root string, o Options) (*Client, error) {
 	p, err := place.Of(root)
 	if err != nil {
 		return nil, err
 	}
-	ctx, stop := context.WithTimeout(ctx, patience)
+	ctx, stop := context.WithTimeout(outer, patience)
 	defer stop()
 	started := false
 	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
@@ -32,6 +32,8 @@ func Connect(ctx context.Context, root string, o Options) (*Client, error) {
 			return c, err
 		}
 		select {
+		case <-outer.Done():
+			return nil, cancelled(outer)
 		case <-ctx.Done():
 			return nil, &protocol.Error{Kind: protocol.Gone, Message: "no sidecar could be reached for " + root, Hint: "its log is in the state folder (sidecar/log); `sidecar status` shows those that live", Err: errors.Join(err, ctx.Err())}
 		case <-time.After(pause):
@@ -49,6 +51,8 @@ func try(ctx context.Context, p place.Place, root string, o Options, started *bo
 	case err == nil || c != nil: // it is older: it finishes its runs, and leaves the place to ours
 		makeWay(ctx, c)
 		return nil, true, err
+	case isSilent(err) || kindOf(err) == protocol.Cancelled:
+		return nil, false, err
 	case place.Nobody(err):
 		err := start(ctx, root, o)
 		*started = *started || err == nil
@@ -81,14 +85,23 @@ func kindOf(err error) protocol.ErrorKind {
 	return ""
 }
 
+func isSilent(err error) bool {
+	var s *SilentError
+	return errors.As(err, &s)
+}
+
 func gone(err error) bool     { return kindOf(err) == protocol.Gone }
 func outdated(err error) bool { return kindOf(err) == protocol.Outdated }
 
-// newer says whether a is a later program than b: a later release, or, where the versions do not tell, a file that
-// was written later. It is an order, so that two programs never take turns in replacing each other.
+// newer says whether a is a later program than b: a developer's build before any release, a later release before an
+// earlier one, and else a file that was written later. It is an order, so that programs never take turns in replacing
+// each other.
 func newer(a, b protocol.Build) bool {
 	x, y := release(a.Version), release(b.Version)
-	if semver.IsValid(x) && semver.IsValid(y) && semver.Compare(x, y) != 0 {
+	switch {
+	case semver.IsValid(x) != semver.IsValid(y):
+		return !semver.IsValid(x)
+	case semver.IsValid(x) && semver.Compare(x, y) != 0:
 		return semver.Compare(x, y) > 0
 	}
 	return a.Time.After(b.Time)

@@ -23,7 +23,8 @@ func TestNewer(t *testing.T) {
 		{"the same release, written later", build("v1.2.0", late), build("v1.2.0", early), true},
 		{"the same file", build("v1.2.0", late), build("v1.2.0", late), false},
 		{"builds of a developer", build("dev", late), build("dev", early), true},
-		{"a developer's build and a release", build("dev", late), build("v1.2.0", early), true},
+		{"a developer's build and a release", build("dev", early), build("v1.2.0", late), true},
+		{"a release and a developer's build", build("v1.2.0", late), build("dev", early), false},
 		{"Nix sets every time to 1", build("dev", early), build("dev", early), false},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -71,10 +71,14 @@ func (c *Client) over() bool {
 	}
 }
 
-// Run does a run in the workspace at root. If its sidecar is gone before the run began, it is asked for once more;
+// attempts is how often what had not begun is asked for again: of a sidecar that makes way, and of its successor that
+// was just killed.
+const attempts = 2
+
+// Run does a run in the workspace at root. If its sidecar is gone before the run began, it is asked for again;
 // if the sidecar ended while it went on, what it left is cleared away, and the error says so.
 func (p *Pool) Run(ctx context.Context, root string, req protocol.RunRequest, stdin io.Reader, sink func(protocol.Stream, []byte)) (protocol.RunResult, error) {
-	for again := true; ; again = false {
+	for again := attempts; ; again-- {
 		c, err := p.Of(ctx, root)
 		if err != nil {
 			return protocol.RunResult{}, err
@@ -85,16 +89,17 @@ func (p *Pool) Run(ctx context.Context, root string, req protocol.RunRequest, st
 		}
 		c.Close()
 		if began || ctx.Err() != nil {
-			return result, lost(c.about.PID, err)
+			return result, c.lost(err)
 		}
-		if !again {
+		if again == 0 {
 			return result, err
 		}
 	}
 }
 
-// lost waits for a dead sidecar's processes and clears its placeholders away; the error is for who asked for the run.
-func lost(pid int, err error) error {
+// lost waits for a dead sidecar's end and clears its placeholders away; the error is for who asked for the run.
+func (c *Client) lost(err error) error {
+	pid := c.about.PID
 	for range 100 {
 		if syscall.Kill(pid, 0) != nil {
 			break
@@ -102,20 +107,20 @@ func lost(pid int, err error) error {
 		time.Sleep(10 * time.Millisecond)
 	}
 	message := fmt.Sprintf("the sidecar (process %d) ended while the run went on; the run was ended with it", pid)
-	if swept := sidecar.Sweep(); swept != nil {
+	if swept := sidecar.Sweep(c.about.State); swept != nil {
 		message += fmt.Sprintf(", and its placeholders could not be taken away: %v", swept)
 	}
 	return &protocol.Error{Kind: protocol.Gone, Message: message, Hint: "what the run did until then stays; ask again, and a new sidecar is started", Err: err}
 }
 
-// Ask is a request to the sidecar of the workspace at root, made again once if that one is gone.
+// Ask is a request to the sidecar of the workspace at root, made again if that one is gone.
 func (p *Pool) Ask(ctx context.Context, root, method string, params, result any) error {
-	for again := true; ; again = false {
+	for again := attempts; ; again-- {
 		c, err := p.Of(ctx, root)
 		if err != nil {
 			return err
 		}
-		if err = c.Call(ctx, method, params, result); !gone(err) || !again {
+		if err = c.Call(ctx, method, params, result); !gone(err) || again == 0 {
 			return err
 		}
 		c.Close()

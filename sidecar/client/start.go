@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -41,6 +40,7 @@ func start(ctx context.Context, root string, o Options) error {
 	}
 	defer r.Close()
 	cmd.ExtraFiles = []*os.File{w}
+	keepInherited() // a lock or a pipe of whoever started us is not for what outlives us
 	err = cmd.Start()
 	_ = w.Close()
 	if log, ok := cmd.Stderr.(*os.File); ok {
@@ -94,8 +94,10 @@ func command(root string, o Options) (*exec.Cmd, error) {
 		program = self
 	}
 	log, err := logFile(root)
-	if err != nil {
-		return nil, err
+	if err != nil { // the log is for people who look into a problem: no reason to have another one
+		if log, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil {
+			return nil, err
+		}
 	}
 	cmd := exec.Command(program, "serve", "--workspace", root, fmt.Sprintf("--ready-fd=%d", ReadyFD)) //nolint:noctx // it outlives us
 	cmd.Dir = "/"
@@ -126,9 +128,5 @@ func logFile(root string) (*os.File, error) {
 	if info, err := os.Lstat(name); err == nil && info.Size() > maxLog {
 		flags |= os.O_TRUNC
 	}
-	f, err := os.OpenFile(name, flags, 0o600)
-	if err != nil && errors.Is(err, syscall.ENOSPC) {
-		return os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	}
-	return f, err
+	return os.OpenFile(name, flags, 0o600)
 }

@@ -65,8 +65,9 @@ func (p *progress) write(stream protocol.Stream, printed []byte) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	text, rest := whole(append(p.partial[stream], printed...))
-	p.partial[stream] = append([]byte(nil), rest...)
+	all := append(p.partial[stream], printed...)
+	text := all[:len(all)-protocol.Unfinished(all)]
+	p.partial[stream] = append([]byte(nil), all[len(text):]...)
 	p.add(text)
 	signal(p.more)
 	if len(p.text) >= progressEnough {
@@ -184,17 +185,4 @@ func signal(c chan struct{}) {
 	case c <- struct{}{}:
 	default:
 	}
-}
-
-// whole splits off a character that is not complete yet at the end.
-func whole(b []byte) (text, rest []byte) {
-	for n := 1; n <= min(utf8.UTFMax-1, len(b)); n++ {
-		if last := b[len(b)-n:]; utf8.RuneStart(last[0]) {
-			if !utf8.FullRune(last) {
-				return b[:len(b)-n], last
-			}
-			break
-		}
-	}
-	return b, nil
 }

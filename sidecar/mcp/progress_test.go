@@ -11,17 +11,6 @@ import (
 	"code.sidecar.dev/sidecar/protocol"
 )
 
-func TestWholeCharacters(t *testing.T) {
-	for _, test := range []struct{ in, text, rest string }{
-		{"", "", ""}, {"abc", "abc", ""}, {"aé", "aé", ""}, {"a\xc3", "a", "\xc3"}, {"a\xe8\xaa", "a", "\xe8\xaa"},
-		{"\xf0\x9f\x98", "", "\xf0\x9f\x98"}, {"a\xff", "a\xff", ""}, {"\x80\x80\x80\x80", "\x80\x80\x80\x80", ""},
-	} {
-		if text, rest := whole([]byte(test.in)); string(text) != test.text || string(rest) != test.rest {
-			t.Errorf("%q: %q, %q", test.in, text, rest)
-		}
-	}
-}
-
 func TestProgressOfBytes(t *testing.T) {
 	c := initialized(t, options(t, func(ctx context.Context, root string, p protocol.RunParams, out func(protocol.Stream, []byte)) (protocol.RunResult, error) {
 		for _, b := range []byte("grüße 語 \xff") {

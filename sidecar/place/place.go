@@ -18,6 +18,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -107,9 +108,11 @@ var ErrHeld = errors.New("another sidecar serves this workspace")
 // Held is the lock on a place, and the listener on its socket.
 type Held struct {
 	net.Listener
-	place Place
-	lock  *os.File
-	leave sync.Once
+	place  Place
+	lock   *os.File
+	socket os.FileInfo
+	retire sync.Once
+	leave  sync.Once
 }
 
 // Listen takes the place: the lock, then the socket, of which a stale one is removed. The error is ErrHeld when
@@ -120,7 +123,10 @@ func (p Place) Listen() (*Held, error) {
 		return nil, err
 	}
 	held := &Held{place: p, lock: lock}
-	if held.Listener, err = p.listen(); err != nil {
+	if held.Listener, err = p.listen(); err == nil {
+		held.socket, err = os.Lstat(p.Socket)
+	}
+	if err != nil {
 		held.Leave()
 		return nil, err
 	}
@@ -171,21 +177,42 @@ func same(f *os.File, path string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(have, there)
 }
 
-// Leave stops listening and leaves nothing behind; what is connected stays so.
-func (h *Held) Leave() {
-	h.leave.Do(func() {
-		_ = os.Remove(h.place.Socket)
-		if h.Listener != nil {
-			_ = h.Close()
+// IsThere says whether the socket is still where clients look for it: nobody can come where somebody removed it.
+func (h *Held) IsThere() bool {
+	info, err := os.Lstat(h.place.Socket)
+	return err == nil && os.SameFile(info, h.socket)
+}
+
+// Retire gives the place to a successor, and goes on listening beside it, under a name with this process's number,
+// so that whoever lists all places (All) still finds what goes on here.
+func (h *Held) Retire() {
+	h.retire.Do(func() {
+		aside := strings.TrimSuffix(h.place.Socket, socketSuffix) + "-" + strconv.Itoa(os.Getpid()) + socketSuffix
+		if h.socket != nil && h.IsThere() && os.Rename(h.place.Socket, aside) == nil {
+			h.place.Socket = aside
 		}
 		_ = os.Remove(h.place.Lock)
 		_ = h.lock.Close()
 	})
 }
 
+// Leave stops listening and leaves nothing behind; what is connected stays so.
+func (h *Held) Leave() {
+	h.Retire()
+	h.leave.Do(func() {
+		if h.socket != nil && h.IsThere() {
+			_ = os.Remove(h.place.Socket)
+		}
+		if h.Listener != nil {
+			_ = h.Close()
+		}
+	})
+}
+
 // Clear removes the socket and the lock that a dead sidecar left.
 func (p Place) Clear() {
 	if lock, err := p.acquire(); err == nil {
+		_ = os.Remove(p.Socket)
 		(&Held{place: p, lock: lock}).Leave()
 	}
 }

@@ -48,6 +48,8 @@ type InitializeOptions struct {
 	Output Interest `json:"output,omitempty"`
 	// Events set to false keeps runStarted, runEnded and finding from this client.
 	Events *bool `json:"events,omitempty"`
+	// Observer says that this client only looks: it is not listed, and no sidecar lives on because of it.
+	Observer bool `json:"observer,omitempty"`
 	// Environment is the client's own environment. Where it is given, PATH, version managers and settings are
 	// looked up in it and not in that of whoever started the sidecar. It is not what runs get.
 	Environment map[string]string `json:"environment,omitempty"`
@@ -70,6 +72,8 @@ type About struct {
 	Build     Build  `json:"build"`
 	Workspace string `json:"workspace"`
 	PID       int    `json:"pid"`
+	// State is the folder of its records, logs and outputs.
+	State string `json:"state,omitempty"`
 }
 
 // RunRequest is the parameter of sidecar/run.
@@ -249,6 +253,8 @@ type StatusResult struct {
 	RunsBefore int   `json:"runsBefore"`
 	// Ending says that it takes no further runs and ends after those it has.
 	Ending bool `json:"ending,omitempty"`
+	// Silent says that the process holds the socket and does not answer; only PID and Socket are known of it.
+	Silent bool `json:"silent,omitempty"`
 }
 
 // Client is who is connected.

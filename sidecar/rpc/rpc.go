@@ -30,7 +30,7 @@ import (
 	"code.sidecar.dev/sidecar/protocol"
 )
 
-// maxCalls is how many requests of one peer are in work at once; more are not read.
+// maxCalls is how many requests of one peer are in work at once; more are refused.
 const maxCalls = 1024
 
 // Handler answers one request (params are the caller's to keep) or takes a notification, whose result and error are dropped.
@@ -164,15 +164,23 @@ func (p *Peer) dispatch(o Options) jsonrpc2.Handler {
 		standard = lsp.ServerHandler(o.LSP, nil)
 	}
 	return func(ctx context.Context, req *jsonrpc2.Request) (any, error) {
-		if req.IsCall() {
-			p.calls <- struct{}{}
-			defer func() { <-p.calls }()
+		if req.IsCall() { // waiting here would leave the end of the connection, and cancels, unread
+			select {
+			case p.calls <- struct{}{}:
+				defer func() { <-p.calls }()
+			default:
+				return nil, &protocol.Error{Kind: protocol.BadRequest, Message: fmt.Sprintf("%d requests of this connection are not answered yet", maxCalls), Hint: "wait for some of them"}
+			}
 		}
 		if req.IsCall() && !o.Ordered[req.Method()] {
 			Release(ctx)
 		}
 		if o.LSP != nil && !ours(req.Method()) {
-			return standard(ctx, req)
+			result, err := standard(ctx, req)
+			if errors.Is(err, jsonrpc2.ErrMethodNotFound) {
+				err = Unknown(req.Method())
+			}
+			return result, err
 		}
 		if o.Handle == nil {
 			return nil, Unknown(req.Method())
@@ -202,6 +210,11 @@ func Unknown(method string) error {
 // NotInitialized is the error for what comes before initialize.
 func NotInitialized(method string) error {
 	return jsonrpc2.Errorf(jsonrpc2.ServerNotInitialized, "%.100q before initialize; send that first", method)
+}
+
+// AfterShutdown is the error for what comes after shutdown (LSP, section on shutdown).
+func AfterShutdown(method string) error {
+	return jsonrpc2.Errorf(jsonrpc2.InvalidRequest, "%.100q after shutdown; connect anew", method)
 }
 
 // Call asks the peer and waits for its answer; when ctx ends it sends $/cancelRequest and returns at once. Errors
@@ -246,11 +259,13 @@ func (p *Peer) Push(method string, params any) {
 	}
 }
 
-// Send is Push once there is room; until then it waits, at most until ctx ends, when it sends nothing.
-func (p *Peer) Send(ctx context.Context, method string, params any) {
-	if p.stream.await(ctx) {
+// Send is Push once there is room; until then it waits, at most until ctx ends, when it sends nothing and says so.
+func (p *Peer) Send(ctx context.Context, method string, params any) bool {
+	sent := p.stream.await(ctx)
+	if sent {
 		p.Push(method, params)
 	}
+	return sent
 }
 
 // Room says whether what is sent now would not wait behind much that the peer has not read yet.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -68,8 +69,43 @@ func (s *stream) Read(context.Context) (jsonrpc2.Message, int64, error) {
 		if err == nil {
 			return m, int64(len(body)), nil
 		}
-		s.refuse(jsonrpc2.ParseError, fmt.Sprintf("the message is no JSON-RPC 2.0 message: %v", err))
+		s.answer(body, err)
 	}
+}
+
+// answer tells the peer what is wrong with a message: under its id where that can be told, and not at all if it was
+// an answer itself, or two ends could go on correcting each other.
+func (s *stream) answer(body []byte, err error) {
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Method *string         `json:"method"`
+	}
+	code, id := jsonrpc2.ParseError, jsonrpc2.ID{}
+	if json.Valid(body) {
+		code = jsonrpc2.InvalidRequest
+		if json.Unmarshal(body, &m) == nil {
+			var isAnswer struct{ Result, Error json.RawMessage }
+			if _ = json.Unmarshal(body, &isAnswer); m.Method == nil && (isAnswer.Result != nil || isAnswer.Error != nil) {
+				return
+			}
+			id = idOf(m.ID)
+		}
+	}
+	text := fmt.Sprintf("the message is no JSON-RPC 2.0 message: %v", err)
+	_, _ = s.Write(context.Background(), jsonrpc2.NewResponse(id, nil, jsonrpc2.NewError(code, text)))
+}
+
+// idOf is a request's id, the zero one if it is none.
+func idOf(raw json.RawMessage) jsonrpc2.ID {
+	var n int64
+	var text string
+	switch {
+	case json.Unmarshal(raw, &n) == nil && len(raw) > 0 && raw[0] != 'n':
+		return jsonrpc2.NewNumberID(n)
+	case json.Unmarshal(raw, &text) == nil && len(raw) > 0 && raw[0] == '"':
+		return jsonrpc2.NewStringID(text)
+	}
+	return jsonrpc2.ID{}
 }
 
 // end tells the peer why nothing more is read from it, if it is its fault, and gives up the connection.
@@ -163,13 +199,19 @@ func (s *stream) Write(ctx context.Context, m jsonrpc2.Message) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	ctx = jsonrpc2.DetachContext(ctx) // an answer's is the request's, which is used again
+	stop := context.AfterFunc(ctx, s.wake)
+	defer stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.waiting >= maxQueue && !s.closed {
+	for s.waiting >= maxQueue && !s.closed && ctx.Err() == nil {
 		s.changed.Wait()
 	}
 	if s.closed {
 		return 0, errBroken
+	}
+	if s.waiting >= maxQueue {
+		return 0, ctx.Err()
 	}
 	s.enqueue(frame)
 	if sent, ok := ctx.Value(sentKey{}).(func()); ok {
@@ -215,11 +257,7 @@ func (s *stream) push(m jsonrpc2.Message) bool {
 
 // await waits until there is room, and says whether there is: not when ctx ends first, or the connection.
 func (s *stream) await(ctx context.Context) bool {
-	stop := context.AfterFunc(ctx, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.changed.Broadcast()
-	})
+	stop := context.AfterFunc(ctx, s.wake)
 	defer stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -269,6 +307,13 @@ func (s *stream) wrote(n int) {
 	s.changed.Broadcast()
 }
 
+// wake has those who wait look again.
+func (s *stream) wake() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changed.Broadcast()
+}
+
 // room says whether half the queue is free.
 func (s *stream) room() bool {
 	s.mu.Lock()
@@ -288,11 +333,7 @@ func (s *stream) unread() time.Duration {
 
 // flush waits a moment for the queue to become empty.
 func (s *stream) flush() {
-	late := time.AfterFunc(lingering, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.changed.Broadcast()
-	})
+	late := time.AfterFunc(lingering, s.wake)
 	defer late.Stop()
 	until := time.Now().Add(lingering)
 	s.mu.Lock()

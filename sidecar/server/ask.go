@@ -130,12 +130,12 @@ func (c *client) status(context.Context, json.RawMessage) (any, error) {
 func (s *Server) clientList() []protocol.Client {
 	out := []protocol.Client{}
 	for _, c := range s.everyone() {
-		c.mu.Lock()
-		info, state := c.info, c.state
-		c.mu.Unlock()
-		if state != initialized {
+		if !c.isNeed() {
 			continue
 		}
+		c.mu.Lock()
+		info := c.info
+		c.mu.Unlock()
 		version, _ := info.Version.Get()
 		out = append(out, protocol.Client{Name: info.Name, Version: version, PID: c.pid, Since: c.since, Runs: s.runs.of(c)})
 	}
@@ -158,6 +158,3 @@ func resident() int64 {
 
 // quoted is a text of a client's, for a message.
 func quoted(s string) string { return fmt.Sprintf("%.80q", s) }
-
-// valid replaces what is no UTF-8.
-func valid(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }

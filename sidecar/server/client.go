@@ -96,7 +96,7 @@ func (c *client) ready(method string) error {
 	case c.state == fresh:
 		return rpc.NotInitialized(method)
 	}
-	return &protocol.Error{Kind: protocol.BadRequest, Message: method + " after shutdown", Hint: "connect anew"}
+	return rpc.AfterShutdown(method)
 }
 
 // Initialize is LSP's first request. The error of an unknown protocol says which side is the older.
@@ -117,6 +117,10 @@ func (c *client) Initialize(_ context.Context, p *lsp.InitializeParams) (*lsp.In
 		return nil, err
 	}
 	c.state, c.info = initialized, p.ClientInfo
+	c.info.Name = head(c.info.Name, shownName)
+	if version, ok := c.info.Version.Get(); ok {
+		c.info.Version = lsp.NewOptional(head(version, shownName))
+	}
 	about, err := json.Marshal(map[string]protocol.About{"sidecar": c.server.about()})
 	if err != nil {
 		return nil, err
@@ -151,13 +155,16 @@ func (s *Server) understands(version int) error {
 }
 
 func (s *Server) about() protocol.About {
-	return protocol.About{Protocol: protocol.Version, Build: s.o.Build, Workspace: s.o.Root, PID: os.Getpid()}
+	return protocol.About{Protocol: protocol.Version, Build: s.o.Build, Workspace: s.o.Root, PID: os.Getpid(), State: s.state}
 }
 
 // Shutdown is LSP's last request; the runs of this client are cancelled.
 func (c *client) Shutdown(context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.state == fresh {
+		return rpc.NotInitialized(lsp.MethodShutdown)
+	}
 	c.state = shutDown
 	for _, r := range c.tokens {
 		r.cancel()
@@ -181,6 +188,20 @@ func (c *client) name() string {
 		return fmt.Sprintf("process %d", c.pid)
 	}
 	return c.info.Name
+}
+
+// isNeed says whether a sidecar is needed by this client: not by one that only looks, or has not said what it is.
+func (c *client) isNeed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state == initialized && !c.options.Observer
+}
+
+// isFresh says that it has not said initialize.
+func (c *client) isFresh() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state == fresh
 }
 
 // wants says what a client wants to be told.

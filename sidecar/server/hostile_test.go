@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"code.sidecar.dev/sidecar/place"
 	"code.sidecar.dev/sidecar/protocol"
@@ -30,8 +31,10 @@ func TestBadInput(t *testing.T) {
 		closes bool
 	}{
 		{name: "no JSON", frame: `{"jsonrpc":"2.0",`, want: "no JSON-RPC 2.0 message", code: -32700},
-		{name: "no JSON-RPC", frame: `{"hello":"world"}`, want: "no JSON-RPC 2.0 message", code: -32700},
-		{name: "a batch", frame: `[{"jsonrpc":"2.0","id":1,"method":"sidecar/status"}]`, want: "no JSON-RPC 2.0 message", code: -32700},
+		{name: "no JSON-RPC", frame: `{"hello":"world"}`, want: "no JSON-RPC 2.0 message", code: -32600},
+		{name: "a batch", frame: `[{"jsonrpc":"2.0","id":1,"method":"sidecar/status"}]`, want: "no JSON-RPC 2.0 message", code: -32600},
+		{name: "an id that is none", frame: `{"jsonrpc":"2.0","id":1.5,"method":"sidecar/status"}`, want: "no JSON-RPC 2.0 message", code: -32600},
+		{name: "another version", frame: `{"jsonrpc":"1.0","id":7,"method":"sidecar/status"}`, want: "no JSON-RPC 2.0 message", code: -32600},
 		{name: "an empty message", frame: ``, want: "no JSON-RPC 2.0 message", code: -32700},
 		{name: "binary", frame: "\x00\xff\xfe", want: "no JSON-RPC 2.0 message", code: -32700},
 		{name: "a header of 2 GiB", send: "Content-Length: 2147483648\r\n\r\n", want: "the limit is", code: -32600, closes: true},
@@ -42,8 +45,9 @@ func TestBadInput(t *testing.T) {
 		{name: "an endless header", send: strings.Repeat("X", 20_000), want: "a header of more than", code: -32600, closes: true},
 		{name: "HTTP", send: "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", want: "is no header", code: -32600, closes: true},
 		{name: "an unknown method", frame: `{"jsonrpc":"2.0","id":7,"method":"sidecar/fly"}`, want: `unknown method "sidecar/fly"`, code: -32601},
-		{name: "an unknown LSP method", frame: `{"jsonrpc":"2.0","id":7,"method":"textDocument/hover","params":{"textDocument":{"uri":"file:///x"},"position":{"line":0,"character":0}}}`, want: "not implemented", code: -32601},
+		{name: "an unknown LSP method", frame: `{"jsonrpc":"2.0","id":7,"method":"textDocument/hover","params":{"textDocument":{"uri":"file:///x"},"position":{"line":0,"character":0}}}`, want: `unknown method "textDocument/hover"`, code: -32601},
 		{name: "before initialize", frame: `{"jsonrpc":"2.0","id":7,"method":"sidecar/status"}`, fresh: true, want: "before initialize", code: -32002},
+		{name: "shutdown before initialize", frame: `{"jsonrpc":"2.0","id":7,"method":"shutdown"}`, fresh: true, want: "before initialize", code: -32002},
 		{name: "initialize twice", frame: `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"capabilities":{}}}`, want: "sent before", code: -32602},
 		{name: "a newer protocol", frame: `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"capabilities":{},"initializationOptions":{"protocol":99}}}`, fresh: true, want: "the client wants 99", code: -32017},
 		{name: "an older protocol", frame: `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"capabilities":{},"initializationOptions":{"protocol":-1}}}`, fresh: true, want: "update the client", code: -32017},
@@ -263,4 +267,65 @@ func TestHostileNames(t *testing.T) {
 	if err := json.Unmarshal(c.event("sidecar/finding", any_).Params, &p); err != nil {
 		t.Error(err)
 	}
+}
+
+// A client that asks for more than it may is told so, and its end is still noticed.
+func TestTooManyRequests(t *testing.T) {
+	root := project(t)
+	serve(t, root)
+	watcher := greeted(t, root, `{"output":"none"}`)
+	c := greeted(t, root, `{}`)
+	for range 1100 {
+		c.request("sidecar/run", bash("sleep 600", ""))
+	}
+	c.await("a refusal", func(m message) bool {
+		return m.Error != nil && strings.Contains(m.Error.Message, "1024 requests") && m.Error.Data.Hint != ""
+	})
+	c.conn.Close()
+	until(t, "the end of its runs", func() bool {
+		return len(result[protocol.RunsResult](t, watcher.ask("sidecar/runs", `{"live":true}`)).Runs) == 0
+	})
+	works(t, root)
+}
+
+// Input for a run that never began is answered as well.
+func TestInputForARunThatWaits(t *testing.T) {
+	root := project(t)
+	serve(t, root)
+	c := greeted(t, root, `{}`)
+	for range 64 {
+		c.request("sidecar/run", bash("sleep 600", ""))
+	}
+	id := c.request("sidecar/run", bash("cat", `,"token":"waits","streamStdin":true`))
+	in := c.request("sidecar/input", `{"token":"waits","data":"dHdvCg=="}`)
+	c.ask("sidecar/cancel", `{"token":"waits"}`)
+	if m := c.answer(id); m.Error == nil || m.Error.Data.Kind != protocol.Cancelled {
+		t.Errorf("the run: %+v", m)
+	}
+	c.answer(in)
+}
+
+// What a client makes as long as it likes is not kept, nor sent to others, as a whole.
+func TestLongNames(t *testing.T) {
+	root := project(t)
+	cmd := serve(t, root)
+	c, other := greeted(t, root, `{}`), greeted(t, root, `{}`)
+	long := strings.Repeat("é", 2<<20)
+	for range 5 {
+		c.ask("sidecar/run", fmt.Sprintf(`{"command":["true",%q],"client":%q,"token":"x"}`, long, long))
+		c.ask("sidecar/run", fmt.Sprintf(`{"language":%q,"code":""}`, long))
+	}
+	list := other.ask("sidecar/runs", `{}`)
+	if len(list.Result) > 200_000 {
+		t.Errorf("the list has %d bytes", len(list.Result))
+	}
+	for _, r := range result[protocol.RunsResult](t, list).Runs {
+		if !utf8.ValidString(r.Client) || len(r.Client) > 300 {
+			t.Errorf("client %d bytes", len(r.Client))
+		}
+	}
+	if !lives(cmd.Process.Pid) {
+		t.Error("the sidecar ended")
+	}
+	works(t, root)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -311,4 +312,150 @@ func TestAbout(t *testing.T) {
 	if a.PID != cmd.Process.Pid || a.Workspace != root || a.Protocol != protocol.Version || a.Build.Time.IsZero() || r.ServerInfo.Name != "sidecar" {
 		t.Errorf("got %s", m.Result)
 	}
+}
+
+// A sidecar that makes way finishes its runs, and until then they are seen and can be cancelled as before.
+func TestRunsOfAnEndingSidecarAreSeen(t *testing.T) {
+	root := project(t)
+	old := serve(t, root)
+	c := greeted(t, root, `{}`)
+	id := c.request("sidecar/run", bash("sleep 600", ""))
+	c.event("sidecar/runStarted", any_)
+	c.ask("sidecar/stop", `{"finish":true}`)
+	next := connect(t, root, client.Options{Name: "next"})
+	stopped(t, next)
+	out, err := exec.Command(program, "status").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "ending") || !strings.Contains(string(out), "sleep 600") {
+		t.Errorf("status: %s, %v", out, err)
+	}
+	var shown []string
+	for line := range strings.Lines(string(out)) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "run" {
+			shown = append(shown, fields[1])
+		}
+	}
+	if len(shown) != 1 {
+		t.Fatalf("runs %v", shown)
+	}
+	if out, err := exec.Command(program, "cancel", shown[0]).CombinedOutput(); err != nil {
+		t.Errorf("cancel: %s, %v", out, err)
+	}
+	if r := result[protocol.RunResult](t, c.answer(id)); !r.Cancelled {
+		t.Errorf("%+v", r)
+	}
+	until(t, "its end", func() bool { return !lives(old.Process.Pid) })
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(next.About().State), "sidecar", "run", "*-*.sock"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+// A sidecar that hangs is named, with what to do; what asks it waits for so long and no longer.
+func TestAStoppedSidecar(t *testing.T) {
+	root := project(t)
+	cmd := serve(t, root)
+	works(t, root)
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Signal(syscall.SIGCONT)
+	out, err := exec.Command(program, "status").CombinedOutput()
+	if want := fmt.Sprintf("process %d does not answer", cmd.Process.Pid); err != nil || !strings.Contains(string(out), want) || !strings.Contains(string(out), "kill -CONT") {
+		t.Errorf("status: %s, %v", out, err)
+	}
+	p, _ := place.Of(root)
+	_, err = client.Attach(t.Context(), p, client.Options{Patience: 200 * time.Millisecond})
+	var s *client.SilentError
+	if !errors.As(err, &s) || s.PID != cmd.Process.Pid {
+		t.Errorf("got %v", err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer stop()
+	_, err = client.Connect(ctx, root, client.Options{Name: "impatient", Program: program})
+	var known *protocol.Error
+	if !errors.As(err, &known) || known.Kind != protocol.Cancelled {
+		t.Errorf("who gives up: %v", err)
+	}
+}
+
+// Where somebody removed the socket nobody can come: the sidecar ends, and the next client starts another.
+func TestASocketThatWasRemoved(t *testing.T) {
+	root := project(t)
+	cmd := serve(t, root)
+	p, _ := place.Of(root)
+	if err := os.Remove(p.Socket); err != nil {
+		t.Fatal(err)
+	}
+	stopped(t, connect(t, root, client.Options{Name: "next"}))
+	works(t, root)
+	until(t, "the first one's end", func() bool { return !lives(cmd.Process.Pid) })
+}
+
+// Who only looks, or never says who it is, keeps no sidecar alive.
+func TestObserversKeepNothingAlive(t *testing.T) {
+	root := project(t)
+	cmd := serve(t, root, "--idle", "300ms")
+	greeted(t, root, `{"observer":true}`)
+	dial(t, root)
+	until(t, "its end", func() bool { return !lives(cmd.Process.Pid) })
+}
+
+// What outlives a client has none of its descriptors: a lock of a script's would be held for minutes.
+func TestNothingIsInherited(t *testing.T) {
+	root := project(t)
+	lock, err := os.Create(filepath.Join(t.TempDir(), "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	cmd := exec.Command(program, "--workspace", root, "run", "--", "true")
+	cmd.ExtraFiles = []*os.File{lock}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s, %v", out, err)
+	}
+	c := connect(t, root, client.Options{Name: "looks"})
+	stopped(t, c)
+	fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", c.About().PID))
+	if err != nil || len(fds) == 0 {
+		t.Fatalf("%v, %v", fds, err)
+	}
+	for _, fd := range fds {
+		if to, _ := os.Readlink(fd); to == lock.Name() {
+			t.Errorf("%s is the lock", fd)
+		}
+	}
+}
+
+// One Ctrl-C ends a command that waits for somebody to read its output.
+func TestInterruptWhileOutputWaits(t *testing.T) {
+	root := project(t)
+	for _, mode := range []string{"--in-process=false", "--in-process"} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(program, "--workspace", root, "run", mode, "--", "yes")
+		cmd.Stdout = w
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+		time.Sleep(700 * time.Millisecond)
+		_ = cmd.Process.Signal(os.Interrupt)
+		done := make(chan error, 1)
+		go func() { done <- cmd.Wait() }()
+		select {
+		case <-done:
+			if code := cmd.ProcessState.ExitCode(); code != 130 {
+				t.Errorf("%s: exit status %d", mode, code)
+			}
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s: it goes on", mode)
+			_ = cmd.Process.Kill()
+			<-done
+		}
+		r.Close()
+	}
+	c := connect(t, root, client.Options{Name: "looks"})
+	stopped(t, c)
 }

@@ -2,14 +2,17 @@ package server
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"code.sidecar.dev/sidecar/protocol"
 )
 
 // slack is how long after the end of its time a run waits for its client to read its output.
 const slack = 30 * time.Second
+
+// lastWords is how long the output of a cancelled run waits.
+const lastWords = time.Second
 
 // output hands a run's output to the clients that want it: to who asked for it all of it, waiting for it to be read,
 // so that a program which prints faster than a terminal scrolls is slowed down as by a pipe; to others as much as
@@ -21,13 +24,17 @@ type output struct {
 	ctx    context.Context
 	stop   context.CancelFunc
 	cut    map[protocol.Stream]*characters
+	unsent map[protocol.Stream]*atomic.Int64
 }
 
-// output of a run that lasts at most so long.
-func (s *Server) output(ctx context.Context, r *run, req protocol.RunRequest, longest time.Duration) *output {
-	ctx, stop := context.WithTimeout(ctx, longest+slack)
+// output of a run that lasts at most so long, and whose context ends when it is cancelled: then what it printed last has
+// a moment to be read.
+func (s *Server) output(run context.Context, r *run, req protocol.RunRequest, longest time.Duration) *output {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(run), longest+slack)
+	context.AfterFunc(run, func() { time.AfterFunc(lastWords, stop) })
 	return &output{server: s, run: r, bytes: req.Bytes, ctx: ctx, stop: stop,
-		cut: map[protocol.Stream]*characters{protocol.Stdout: {}, protocol.Stderr: {}}}
+		cut:    map[protocol.Stream]*characters{protocol.Stdout: {}, protocol.Stderr: {}},
+		unsent: map[protocol.Stream]*atomic.Int64{protocol.Stdout: {}, protocol.Stderr: {}}}
 }
 
 // write is the run's sink; one stream's writes come one after another.
@@ -47,12 +54,15 @@ func (o *output) write(s protocol.Stream, b []byte) {
 
 // send hands output to who asked for the run.
 func (o *output) send(c *client, s protocol.Stream, b []byte, text string) {
-	p := protocol.OutputParams{ID: o.run.id, Token: o.run.token, Stream: s, Text: text}
+	p := protocol.OutputParams{ID: o.run.id, Token: o.run.token, Stream: s, Text: text, Dropped: o.unsent[s].Swap(0)}
 	if o.bytes {
 		p.Text, p.Bytes = "", b
 	}
-	if p.Text != "" || len(p.Bytes) > 0 {
-		c.peer.Send(o.ctx, protocol.MethodOutput, p)
+	if p.Text == "" && len(p.Bytes) == 0 && p.Dropped == 0 {
+		return
+	}
+	if !c.peer.Send(o.ctx, protocol.MethodOutput, p) {
+		o.unsent[s].Add(p.Dropped + int64(len(p.Text)+len(p.Bytes)))
 	}
 }
 
@@ -73,10 +83,15 @@ func (c *client) show(id string, s protocol.Stream, text string) {
 	}
 }
 
-// end sends what was held back of a character that never became whole.
+// end sends what was held back of a character that never became whole, and says what could not be sent.
 func (o *output) end() {
+	_, wants := o.run.asker.wants()
 	for s, c := range o.cut {
-		if rest := c.rest(); rest != "" && !o.bytes {
+		rest := c.rest()
+		if o.bytes {
+			rest = ""
+		}
+		if wants != protocol.NoOutput {
 			o.send(o.run.asker, s, nil, rest)
 		}
 	}
@@ -89,27 +104,14 @@ type characters struct{ held []byte }
 // next is the text of b and of what was held back, without an unfinished character at its end.
 func (c *characters) next(b []byte) string {
 	all := append(c.held, b...)
-	whole := len(all) - unfinished(all)
+	whole := len(all) - protocol.Unfinished(all)
 	c.held = append([]byte(nil), all[whole:]...)
-	return valid(all[:whole])
+	return protocol.Text(all[:whole])
 }
 
 // rest is what is held back.
 func (c *characters) rest() string {
-	text := valid(c.held)
+	text := protocol.Text(c.held)
 	c.held = nil
 	return text
-}
-
-// unfinished is how many bytes at the end of b begin a character that is not whole.
-func unfinished(b []byte) int {
-	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
-		if at := b[len(b)-i:]; utf8.RuneStart(at[0]) {
-			if !utf8.FullRune(at) {
-				return i
-			}
-			return 0
-		}
-	}
-	return 0
 }

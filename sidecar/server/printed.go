@@ -54,11 +54,11 @@ func part(p protocol.RunOutputParams, kept sidecar.Kept, ended bool) (protocol.R
 		out.Bytes = b
 		return out, nil
 	}
-	if cut := unfinished(b); cut > 0 && len(b) > cut && (out.Next < kept.Total || !ended) {
+	if cut := protocol.Unfinished(b); cut > 0 && len(b) > cut && (out.Next < kept.Total || !ended) {
 		b = b[:len(b)-cut]
 		out.Next -= int64(cut)
 	}
-	out.Text = valid(b)
+	out.Text = protocol.Text(b)
 	return out, nil
 }
 

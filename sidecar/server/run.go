@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"time"
-	"unicode/utf8"
 
 	"code.sidecar.dev/sidecar"
 	"code.sidecar.dev/sidecar/protocol"
@@ -33,7 +32,7 @@ func (c *client) run(ctx context.Context, raw json.RawMessage) (any, error) {
 // begin enters a run.
 func (c *client) begin(ctx context.Context, req protocol.RunRequest) (context.Context, *run, error) {
 	if !c.server.there() {
-		go c.server.end(true)
+		c.server.end(true) // before the answer: who asks again must not come here
 		return nil, nil, &protocol.Error{Kind: protocol.Gone, Message: "the workspace " + c.server.o.Root + " was moved or replaced; its sidecar ends", Hint: "ask again"}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -43,6 +42,7 @@ func (c *client) begin(ctx context.Context, req protocol.RunRequest) (context.Co
 	}
 	r.shown = shown(r, req)
 	if err := c.enter(r); err != nil {
+		r.closeInput()
 		cancel()
 		return nil, nil, err
 	}
@@ -76,29 +76,50 @@ func (s *Server) takes(r *run) bool {
 	return true
 }
 
-// shown is a run as clients see it, at its beginning.
+// shown is a run as clients see it, at its beginning. It is kept for long and sent to all, so what a client may make
+// as long as it likes is cut.
 func shown(r *run, req protocol.RunRequest) protocol.Run {
-	code := req.Code
-	if len(code) > shownCode {
-		code = code[:shownCode]
-		for len(code) > 0 && !utf8.ValidString(code[max(0, len(code)-utf8.UTFMax):]) && len(code) > shownCode-utf8.UTFMax {
-			code = code[:len(code)-1]
-		}
-	}
 	who := req.Client
 	if who == "" {
 		who = r.asker.name()
 	}
-	return protocol.Run{ID: r.id, Client: who, Language: req.Language, Command: req.Command, Code: code, CodeBytes: len(req.Code), Cwd: req.Cwd, Started: time.Now()}
+	return protocol.Run{ID: r.id, Client: head(who, shownName), Language: head(req.Language, shownName), Command: heads(req.Command), Code: head(req.Code, shownCode),
+		CodeBytes: len(req.Code), Cwd: head(req.Cwd, shownCode), Started: time.Now()}
+}
+
+// head is the beginning of a text, without a part of a character at its end.
+func head(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	cut := []byte(text[:most])
+	return string(cut[:most-protocol.Unfinished(cut)]) + "…"
+}
+
+// heads is the beginning of a command.
+func heads(command []string) []string {
+	var out []string
+	left := shownCode
+	for i, word := range command {
+		if left <= 0 {
+			return append(out, fmt.Sprintf("… %d more", len(command)-i))
+		}
+		out = append(out, head(word, left))
+		left -= len(word) + 1
+	}
+	return out
 }
 
 // do does a run and tells everybody.
 func (s *Server) do(ctx context.Context, r *run, req protocol.RunRequest) (result protocol.RunResult, err error) {
 	defer r.asker.forget(r)
 	defer s.runs.remove(r)
+	defer r.closeInput()
+	announced := false
 	defer func() {
-		r.end(result, known(err))
-		s.announce(protocol.MethodRunEnded, r)
+		if r.end(result, known(err)); announced {
+			s.announce(protocol.MethodRunEnded, r)
+		}
 	}()
 	select {
 	case s.slots <- struct{}{}:
@@ -106,16 +127,19 @@ func (s *Server) do(ctx context.Context, r *run, req protocol.RunRequest) (resul
 	case <-ctx.Done():
 		return result, &protocol.Error{Kind: protocol.Cancelled, Message: "cancelled before it started"}
 	}
-	s.announce(protocol.MethodRunStarted, r)
 	engine, err := r.asker.engine()
+	if err == nil {
+		err = engine.Check(req.RunParams)
+	}
 	if err != nil {
 		return result, err
 	}
+	announced = true
+	s.announce(protocol.MethodRunStarted, r)
 	out := s.output(ctx, r, req, engine.Longest(req.RunParams))
 	request := sidecar.Request{ID: r.id, Dir: s.o.Root, Params: req.RunParams, Sink: out.write, Live: r.started}
 	if r.stdin != nil {
 		request.Stdin = r.stdin
-		defer func() { _ = r.stdin.Close() }()
 	}
 	result, err = engine.Do(ctx, request)
 	out.end()
@@ -123,6 +147,13 @@ func (s *Server) do(ctx context.Context, r *run, req protocol.RunRequest) (resul
 		s.found(r.id, f)
 	}
 	return result, err
+}
+
+// closeInput lets go of who still hands over input, also for a run that never began.
+func (n *run) closeInput() {
+	if n.stdin != nil {
+		_ = n.stdin.Close()
+	}
 }
 
 // forget frees a run's token.

@@ -14,8 +14,9 @@ import (
 const (
 	// remembered is how many ended runs a sidecar knows.
 	remembered = 200
-	// shownCode is how much of a run's code its clients are told.
+	// shownCode is how much of a run's code, or command, its clients are told, and shownName of a name.
 	shownCode = 4 << 10
+	shownName = 200
 )
 
 // run is one run, from its request on.
@@ -43,7 +44,8 @@ type runs struct {
 	current map[string]*run
 	before  []*run // the oldest first
 	count   int
-	none    []func()
+	// over is called once no run goes on.
+	over []func()
 }
 
 func newRuns() *runs { return &runs{current: map[string]*run{}} }
@@ -66,7 +68,7 @@ func (r *runs) remove(n *run) {
 	r.count++
 	var call []func()
 	if len(r.current) == 0 {
-		call, r.none = r.none, nil
+		call, r.over = r.over, nil
 	}
 	r.mu.Unlock()
 	for _, f := range call {
@@ -74,11 +76,18 @@ func (r *runs) remove(n *run) {
 	}
 }
 
+// none says that no run goes on.
+func (r *runs) none() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.current) == 0
+}
+
 // whenNone calls f once no run goes on.
 func (r *runs) whenNone(f func()) {
 	r.mu.Lock()
 	if len(r.current) > 0 {
-		r.none = append(r.none, f)
+		r.over = append(r.over, f)
 		f = func() {}
 	}
 	r.mu.Unlock()

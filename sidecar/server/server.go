@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"code.sidecar.dev/sidecar"
+	"code.sidecar.dev/sidecar/config"
 	"code.sidecar.dev/sidecar/place"
 	"code.sidecar.dev/sidecar/protocol"
 )
@@ -47,6 +48,8 @@ const (
 	watchEvery = 2 * time.Second
 	// maxUnread is how long a client without a run may leave unread what was sent to it.
 	maxUnread = time.Minute
+	// maxFresh is how long a client may take to say initialize.
+	maxFresh = 30 * time.Second
 )
 
 // Server serves one workspace.
@@ -62,11 +65,14 @@ type Server struct {
 	// done is closed when the server is to end: nothing goes on any more.
 	done chan struct{}
 
+	state string
+
 	mu      sync.Mutex
 	clients map[*client]bool
 	ending  bool
-	idle    *time.Timer
 	over    bool
+	// needed is when a client or a run last needed this sidecar.
+	needed time.Time
 }
 
 // Serve takes the workspace's place and serves until it is over, which is no error; ready is told once whether it
@@ -87,7 +93,7 @@ func listen(o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Idle == 0 {
+	if o.Idle <= 0 {
 		o.Idle = DefaultIdle
 	}
 	info, err := os.Stat(o.Root)
@@ -101,11 +107,16 @@ func listen(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, started: time.Now(), root: info, socket: p.Socket, runs: newRuns(), slots: make(chan struct{}, maxRuns), done: make(chan struct{}), clients: map[*client]bool{}}
+	state, err := config.StateDir()
+	if err != nil {
+		return nil, &protocol.Error{Kind: protocol.Denied, Message: "the state folder: " + err.Error(), Hint: "set XDG_STATE_HOME to a folder of your own", Err: err}
+	}
+	s := &Server{o: o, started: time.Now(), needed: time.Now(), state: state, root: info, socket: p.Socket, runs: newRuns(), slots: make(chan struct{}, maxRuns), done: make(chan struct{}), clients: map[*client]bool{}}
 	s.engine = sidecar.New(sidecar.Options{Log: o.Log, Shim: o.Shim, Found: s.found})
-	s.idle = time.AfterFunc(o.Idle, s.whenIdle)
-	s.held, err = p.Listen()
-	return s, err
+	if s.held, err = p.Listen(); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // accept takes clients in until the listener is closed.
@@ -139,7 +150,6 @@ func (s *Server) admit(conn net.Conn) error {
 	}
 	c := newClient(s, conn)
 	s.clients[c] = true
-	s.idle.Stop()
 	go func() {
 		<-c.peer.Done()
 		s.left(c)
@@ -152,26 +162,29 @@ func (s *Server) left(c *client) {
 	c.stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.clients, c)
-	if len(s.clients) == 0 {
-		s.idle.Reset(s.o.Idle)
+	if delete(s.clients, c); c.isNeed() {
+		s.needed = time.Now()
 	}
 }
 
-// whenIdle ends the server if nobody came meanwhile.
-func (s *Server) whenIdle() {
-	s.mu.Lock()
-	idle := len(s.clients) == 0
-	s.mu.Unlock()
-	if idle {
-		s.o.Log.Info("ending: nobody has needed this sidecar for a while")
-		s.end(true)
+// isIdle says whether nobody has needed the sidecar for long: no client that does not only look, and no run.
+func (s *Server) isIdle() bool {
+	if !s.runs.none() {
+		return false
 	}
+	for _, c := range s.everyone() {
+		if c.isNeed() {
+			return false
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Since(s.needed) > s.o.Idle
 }
 
 // watch waits for the end, and sees that there is one.
 func (s *Server) watch(ctx context.Context) {
-	tick := time.NewTicker(watchEvery)
+	tick := time.NewTicker(min(watchEvery, max(s.o.Idle/2, 10*time.Millisecond)))
 	defer tick.Stop()
 	for {
 		select {
@@ -181,13 +194,26 @@ func (s *Server) watch(ctx context.Context) {
 			s.end(false)
 			ctx = context.Background()
 		case <-tick.C:
-			if !s.there() {
-				s.o.Log.Info("ending: the workspace is gone")
+			if why := s.outlived(); why != "" && !s.isEnding() {
+				s.o.Log.Info("ending: " + why)
 				s.end(true)
 			}
-			s.dropDeaf()
+			s.dropUseless()
 		}
 	}
+}
+
+// outlived says why the sidecar is to end by itself, if it is.
+func (s *Server) outlived() string {
+	switch {
+	case !s.there():
+		return "the workspace is gone"
+	case !s.held.IsThere():
+		return "its socket was removed, so that nobody finds it"
+	case s.isIdle():
+		return "nobody has needed this sidecar for a while"
+	}
+	return ""
 }
 
 // there says whether the workspace is still the folder that it was.
@@ -196,11 +222,12 @@ func (s *Server) there() bool {
 	return err == nil && os.SameFile(info, s.root)
 }
 
-// dropDeaf disconnects clients that do not read.
-func (s *Server) dropDeaf() {
+// dropUseless disconnects clients that do not read although they wait for nothing, and those that never say who they are.
+func (s *Server) dropUseless() {
 	for _, c := range s.everyone() {
-		if c.peer.Unread() > maxUnread && s.runs.of(c) == 0 {
-			s.o.Log.Warn("disconnecting a client that does not read", "client", c.name())
+		deaf := c.peer.Unread() > maxUnread && s.runs.of(c) == 0
+		if deaf || c.isFresh() && time.Since(c.since) > maxFresh {
+			s.o.Log.Warn("disconnecting a client that does not read, or has not said initialize", "client", c.name())
 			c.peer.Drop()
 		}
 	}
@@ -216,15 +243,15 @@ func (s *Server) everyone() []*client {
 	return out
 }
 
-// end takes no further clients and runs, leaves the place to a successor, and ends the server once no run goes on.
-// Runs are cancelled unless they may finish.
+// end takes no further runs, leaves the place to a successor, and ends the server once no run goes on. Runs are cancelled
+// unless they may finish; until then they can be seen and cancelled as before.
 func (s *Server) end(finish bool) {
 	s.mu.Lock()
 	first := !s.ending
 	s.ending = true
 	s.mu.Unlock()
 	if first {
-		s.held.Leave()
+		s.held.Retire()
 	}
 	if !finish {
 		s.runs.cancelAll()
@@ -244,6 +271,7 @@ func (s *Server) finish() {
 
 // close disconnects everybody.
 func (s *Server) close() {
+	s.held.Leave()
 	var all sync.WaitGroup
 	for _, c := range s.everyone() {
 		all.Go(c.peer.Close)
