@@ -43,6 +43,15 @@ type Mount struct {
 	Optional bool
 }
 
+// Pick makes some entries of a host's folder visible, read-only, and shows no others: the closure of an environment out
+// of a Nix store, of which there may be thousands.
+type Pick struct {
+	// Source is the folder on the host, Target where the sandbox has the entries.
+	Source, Target string
+	// Names are entries of Source: files, folders or symbolic links.
+	Names []string
+}
+
 // Scratch is a private folder in memory.
 type Scratch struct {
 	Target string
@@ -110,6 +119,7 @@ type Limits struct {
 // Policy is what one run may see, do and use. It is plain data, made before anything starts.
 type Policy struct {
 	Mounts  []Mount
+	Picks   []Pick
 	Scratch []Scratch
 	Files   []File
 	Links   []Link
@@ -142,6 +152,14 @@ func (p Policy) checkPaths() error {
 	for _, m := range p.Mounts {
 		paths = append(paths, m.Source, m.Target)
 	}
+	for _, k := range p.Picks {
+		paths = append(paths, k.Source, k.Target)
+		for _, name := range k.Names {
+			if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
+				return fmt.Errorf("policy: %q is no name of an entry of %q", name, k.Source)
+			}
+		}
+	}
 	for _, s := range p.Scratch {
 		paths = append(paths, s.Target)
 	}
@@ -168,6 +186,9 @@ func (p Policy) String() string {
 			fmt.Fprintf(&b, " from %s", m.Source)
 		}
 		b.WriteByte('\n')
+	}
+	for _, k := range p.Picks {
+		fmt.Fprintf(&b, "ro %d entries of %s\n", len(k.Names), k.Target)
 	}
 	for _, s := range p.Scratch {
 		fmt.Fprintf(&b, "private %s, at most %d bytes\n", s.Target, s.Size)

@@ -118,6 +118,8 @@ const (
 	StepBackend = "backend"
 	// StepPin: a path could not be held; Path is which.
 	StepPin = "pin"
+	// StepPick: what was to be shown of a store is not there; Path is which.
+	StepPick = "pick"
 	// StepProgram: the program could not be executed.
 	StepProgram = "program"
 	// StepDir: the working folder could not be entered.
@@ -141,6 +143,8 @@ func (e *StartError) Error() string {
 		return fmt.Sprintf("starting the sandbox: %v: %s", e.Err, e.Text)
 	case StepPin:
 		return fmt.Sprintf("holding %q in the sandbox: %v", e.Path, e.Err)
+	case StepPick:
+		return fmt.Sprintf("showing %q in the sandbox: %v", e.Path, e.Err)
 	}
 	return fmt.Sprintf("starting the program in the sandbox: %s (%s): %v", e.Step, e.Text, e.Err)
 }

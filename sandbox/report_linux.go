@@ -80,8 +80,8 @@ func parseSetup(report string) error {
 		var errno int
 		_, _ = fmt.Sscan(fields[2], &errno)
 		step := StepShim
-		if fields[1] == StepPin {
-			step = StepPin
+		if fields[1] == StepPin || fields[1] == StepPick {
+			step = fields[1]
 		}
 		return &StartError{Step: step, Path: fields[3], Text: fields[1], Err: syscall.Errno(errno)}
 	}

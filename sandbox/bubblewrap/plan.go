@@ -82,6 +82,9 @@ func (b *builder) layout() {
 	for _, m := range b.policy.Mounts {
 		layers = append(layers, layer{m.Target, []string{bindFlag(m), m.Source, m.Target}})
 	}
+	for i, k := range b.policy.Picks {
+		layers = append(layers, b.pick(i, k)...)
+	}
 	for _, l := range b.policy.Links {
 		layers = append(layers, layer{l.Target, []string{"--symlink", l.To, l.Target}})
 	}
@@ -97,6 +100,28 @@ func (b *builder) layout() {
 		b.add(l.args...)
 	}
 }
+
+// pick shows entries of a folder. The shim attaches them one by one, cheaply, out of the whole folder, which it then lets
+// go of; bubblewrap, where it makes the mounts, has one argument for each.
+func (b *builder) pick(i int, k sandbox.Pick) []layer {
+	if b.host.Mounts != sandbox.ByShim {
+		layers := []layer{{k.Target, []string{"--perms", "0755", "--dir", k.Target}}}
+		for _, name := range k.Names {
+			target := path.Join(k.Target, name)
+			layers = append(layers, layer{target, []string{"--ro-bind", path.Join(k.Source, name), target}})
+		}
+		return layers
+	}
+	whole := pickFolder(i)
+	size := strconv.Itoa(pickBytes * (len(k.Names) + 16))
+	return []layer{{whole, []string{"--ro-bind", k.Source, whole}}, {k.Target, []string{"--perms", "0755", "--size", size, "--tmpfs", k.Target}}}
+}
+
+// pickBytes is more than an entry of a folder in memory takes.
+const pickBytes = 4096
+
+// pickFolder is where the shim finds a whole folder that it picks from.
+func pickFolder(i int) string { return "/run/sidecar/pick" + strconv.Itoa(i) }
 
 // sortKey orders a folder before what lies in it, and before its neighbours whose names merely begin alike.
 func sortKey(p string) string { return strings.ReplaceAll(path.Clean(p), "/", "\x00") }
@@ -189,6 +214,9 @@ func (b *builder) shimPlan(filter []byte) shim.Plan {
 	if b.host.Mounts == sandbox.ByShim {
 		p.NewUser = true
 		b.shimPins(&p)
+		for i, k := range b.policy.Picks {
+			p.Picks = append(p.Picks, shim.Pick{From: pickFolder(i), To: k.Target, Names: k.Names})
+		}
 		for _, s := range b.policy.Scratch {
 			p.Scratch = append(p.Scratch, shim.Scratch{Path: s.Target, Inodes: int(max(minInodes, s.Size/bytesPerInode))})
 		}

@@ -39,6 +39,12 @@ type Pin struct {
 	Path   string
 }
 
+// Pick attaches entries of a folder to another one, and lets go of the first.
+type Pick struct {
+	From, To string
+	Names    []string
+}
+
 // Scratch is a file system in memory, and how many files it may hold.
 type Scratch struct {
 	Path   string
@@ -53,6 +59,8 @@ type Limit struct {
 
 // Plan is what the shim does, in the order of the fields.
 type Plan struct {
+	// Picks are made first.
+	Picks []Pick
 	// Pins are made in this order: parents before what lies below them.
 	Pins []Pin
 	// Scratch are bounded in the number of their files; bubblewrap bounds their size.
@@ -73,6 +81,12 @@ type Plan struct {
 // Encode is the plan as bytes.
 func (p Plan) Encode() []byte {
 	var e encoder
+	e.number(len(p.Picks))
+	for _, k := range p.Picks {
+		e.text(k.From)
+		e.text(k.To)
+		e.texts(k.Names)
+	}
 	e.number(len(p.Pins))
 	for _, pin := range p.Pins {
 		e.number(int(pin.Kind))
@@ -111,6 +125,9 @@ func Message(pins []Pin) []byte {
 func Decode(b []byte) (Plan, error) {
 	d := decoder{in: b}
 	var p Plan
+	for n := d.number(); n > 0 && d.err == nil; n-- {
+		p.Picks = append(p.Picks, Pick{d.text(), d.text(), d.texts()})
+	}
 	for n := d.number(); n > 0 && d.err == nil; n-- {
 		p.Pins = append(p.Pins, Pin{byte(d.number()), d.flag(), d.text()})
 	}

@@ -32,6 +32,11 @@ func run() int {
 	if !readMessage(func(Plan) {}) {
 		return fail("go", syscall.EPIPE, "")
 	}
+	for _, k := range plan.Picks {
+		if path, errno := k.make(); errno != 0 {
+			return fail("pick", errno, path)
+		}
+	}
 	mounts, p, errno := makeAll(plan.Pins)
 	if errno != 0 {
 		return fail("pin", errno, p.Path)
