@@ -12,7 +12,8 @@
 // Sweep of any process clears up after it.
 //
 // It does not protect the placeholders: whoever may write to their folder can replace them. What is no longer
-// ours (other content, another kind) is left alone.
+// ours (other content, another kind) is left alone. Of a dead run's placeholder the beginning of its content is ours
+// too, down to an empty file: so far its process may have come.
 package hold
 
 import (
@@ -46,6 +47,15 @@ type Lease struct {
 	err    error
 	record *record
 }
+
+// LedgerError says that the folder of records is at fault (full, read-only, another's), not a placeholder's.
+type LedgerError struct {
+	Dir string
+	Err error
+}
+
+func (e *LedgerError) Error() string { return e.Err.Error() }
+func (e *LedgerError) Unwrap() error { return e.Err }
 
 // Open names the ledger's folder. Acquire makes it, with mode 0700, when it is missing.
 func Open(dir string) *Ledger { return &Ledger{dir: dir} }

@@ -17,8 +17,15 @@ import (
 
 // TestMain lets the test binary play another process: it acquires, says so, and waits to be killed or told.
 func TestMain(m *testing.M) {
+	if os.Getenv("HOLD_PLAIN") != "" {
+		publish = func(int, string, string) error { return unix.EOPNOTSUPP }
+	}
 	if dir := os.Getenv("HOLD_HELPER"); dir != "" {
 		helper(dir, os.Args[1:])
+		return
+	}
+	if dir := os.Getenv("HOLD_FOREVER"); dir != "" {
+		forever(dir, os.Args[1])
 		return
 	}
 	os.Exit(m.Run())

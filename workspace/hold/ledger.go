@@ -35,15 +35,15 @@ type held struct {
 // locked runs f while this process alone may change the ledger.
 func (l *Ledger) locked(f func() error) error {
 	if err := os.MkdirAll(l.dir, 0o700); err != nil {
-		return fmt.Errorf("the folder of placeholder records: %w", err)
+		return &LedgerError{l.dir, fmt.Errorf("the folder of placeholder records: %w", err)}
 	}
 	lock, err := os.OpenFile(filepath.Join(l.dir, "lock"), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return fmt.Errorf("the lock of the placeholder records: %w", err)
+		return &LedgerError{l.dir, fmt.Errorf("the lock of the placeholder records: %w", err)}
 	}
 	defer lock.Close()
 	if err := flock(lock, unix.LOCK_EX); err != nil {
-		return fmt.Errorf("locking %q: %w", lock.Name(), err)
+		return &LedgerError{l.dir, fmt.Errorf("locking %q: %w", lock.Name(), err)}
 	}
 	return f()
 }
@@ -82,7 +82,7 @@ func (l *Ledger) acquireLocked(runID string, ps []Placeholder) (*Lease, error) {
 		return le, nil
 	}
 	if err := le.record.write(); err != nil {
-		return nil, fmt.Errorf("recording placeholders: %w", err)
+		return nil, &LedgerError{l.dir, fmt.Errorf("recording placeholders: %w", err)}
 	}
 	if err := le.make(); err != nil {
 		return nil, errors.Join(err, le.record.undo(living))
@@ -191,7 +191,7 @@ func (r *record) drop() error {
 func (r *record) undo(living needs) error {
 	var errs []error
 	for _, h := range r.Holds {
-		if err := h.remove(living); err != nil {
+		if err := h.remove(living, ours); err != nil {
 			errs = append(errs, fmt.Errorf("placeholder %q stays: %w", h.Path, err))
 		}
 	}
@@ -222,7 +222,7 @@ func (l *Ledger) sweepAll() error {
 func (l *Ledger) living(except ...string) (needs, error) {
 	entries, err := os.ReadDir(l.dir)
 	if err != nil {
-		return nil, fmt.Errorf("the placeholder records: %w", err)
+		return nil, &LedgerError{l.dir, fmt.Errorf("the placeholder records: %w", err)}
 	}
 	var alive needs
 	var dead []*record
@@ -246,13 +246,18 @@ func (l *Ledger) living(except ...string) (needs, error) {
 	return alive, nil
 }
 
-// sweep undoes a dead run's record; a record whose placeholders resist is kept.
+// sweep undoes a dead run's record, with what its process had only begun to write; a record whose placeholders
+// resist is kept.
 func (r *record) sweep(living needs) error {
 	defer r.file.Close()
+	var errs []error
 	for _, h := range r.Holds {
-		if err := h.remove(living); err != nil && !errors.Is(err, unix.ENOENT) {
-			return err
+		if err := h.remove(living, begun); err != nil && !errors.Is(err, unix.ENOENT) {
+			errs = append(errs, err)
 		}
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
 	}
 	return r.drop()
 }

@@ -8,9 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
+
+// fileMode is a placeholder's, less the umask.
+const fileMode = 0o644
 
 // errTaken says that something else appeared at a placeholder's path.
 var errTaken = errors.New("something else is there now")
@@ -87,31 +91,54 @@ func (h held) makeParents() error {
 	return nil
 }
 
-// makeFile makes a file that is never seen half written by someone who looks for its content: on a failure
-// nothing of it stays.
+// publish makes a file whole or not at all. Tests replace it.
+var publish = publishWhole
+
+// makeFile makes a file that nobody ever sees half written, where the file system can: git refuses to work with
+// an empty commondir, and a kill can come at any moment. Whatever else is in the way of that (no unnamed files on
+// NFS and old overlays, no /proc, a filter against links), the plain way may still do, and its error is the one to tell.
 func makeFile(dir int, name, content string) error {
-	fd, err := unix.Openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o644)
+	err := publish(dir, name, content)
+	if err == nil || errors.Is(err, unix.EEXIST) || noRoom(err) {
+		return err
+	}
+	return writeNew(dir, name, content)
+}
+
+// noRoom says that another way of making the file could not succeed either.
+func noRoom(err error) bool {
+	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EROFS)
+}
+
+// writeNew makes a file and fills it. On a failure nothing of it stays; a kill between the two leaves its
+// beginning, for sweep.
+func writeNew(dir int, name, content string) error {
+	fd, err := unix.Openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, fileMode)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(fd)
-	for rest := content; rest != "" && err == nil; {
-		var n int
-		n, err = unix.Write(fd, []byte(rest))
-		if errors.Is(err, unix.EINTR) {
-			n, err = 0, nil
+	if err := writeAll(fd, content); err != nil {
+		_ = unix.Unlinkat(dir, name, 0)
+		return err
+	}
+	return nil
+}
+
+func writeAll(fd int, content string) error {
+	for rest := []byte(content); len(rest) > 0; {
+		n, err := unix.Write(fd, rest)
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			return err
 		}
 		rest = rest[max(n, 0):]
 	}
-	if err != nil {
-		_ = unix.Unlinkat(dir, name, 0)
-	}
-	return err
+	return nil
 }
 
-// remove takes the placeholder away unless another run needs it or it is no longer ours, and then the
-// folders made for it that are empty.
-func (h held) remove(living needs) error {
+// remove takes the placeholder away unless another run needs it or it is not what mine tells from the host's,
+// and then the folders made for it that are empty.
+func (h held) remove(living needs, mine func(dir int, h held) bool) error {
 	if living.wants(h.Path) {
 		return nil
 	}
@@ -123,7 +150,7 @@ func (h held) remove(living needs) error {
 		return err
 	}
 	defer unix.Close(dir)
-	if ours(dir, h) {
+	if mine(dir, h) {
 		err = removeAt(dir, filepath.Base(h.Path), h.Folder)
 	}
 	if err != nil {
@@ -174,23 +201,56 @@ func removeAt(dir int, name string, folder bool) error {
 // ours says that what lies at h's path is h: the kind is right, and the content to the byte. Whether a folder
 // is empty rmdir decides.
 func ours(dir int, h held) bool {
-	flags := unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOCTTY
-	fd, err := unix.Openat(dir, filepath.Base(h.Path), flags, 0)
-	if err != nil {
+	f, st := open(dir, h)
+	if f == nil {
 		return false
 	}
-	f := os.NewFile(uintptr(fd), h.Path)
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil || st.IsDir() != h.Folder {
-		return false
-	}
 	if h.Folder {
 		return true
 	}
-	if !st.Mode().IsRegular() || st.Size() != int64(len(h.Content)) {
+	if st.Size() != int64(len(h.Content)) {
 		return false
 	}
 	text, err := io.ReadAll(io.LimitReader(f, int64(len(h.Content))+1))
 	return err == nil && string(text) == h.Content
+}
+
+// begun says that what lies at h's path is h or its beginning, which is how far a process got that was killed
+// while it wrote, or when the power failed.
+func begun(dir int, h held) bool {
+	f, st := open(dir, h)
+	if f == nil {
+		return false
+	}
+	defer f.Close()
+	if h.Folder {
+		return true
+	}
+	if st.Size() > int64(len(h.Content)) || !belongsToUs(st) {
+		return false
+	}
+	text, err := io.ReadAll(io.LimitReader(f, int64(len(h.Content))+1))
+	return err == nil && strings.HasPrefix(h.Content, string(text))
+}
+
+func belongsToUs(st os.FileInfo) bool {
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	return ok && int(sys.Uid) == os.Geteuid()
+}
+
+// open opens what lies at h's path if it is of h's kind, else gives nil.
+func open(dir int, h held) (*os.File, os.FileInfo) {
+	flags := unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOCTTY
+	fd, err := unix.Openat(dir, filepath.Base(h.Path), flags, 0)
+	if err != nil {
+		return nil, nil
+	}
+	f := os.NewFile(uintptr(fd), h.Path)
+	st, err := f.Stat()
+	if err != nil || st.IsDir() != h.Folder || !h.Folder && !st.Mode().IsRegular() {
+		f.Close()
+		return nil, nil
+	}
+	return f, st
 }
