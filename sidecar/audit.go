@@ -12,26 +12,6 @@ import (
 	"code.sidecar.dev/workspace/guard"
 )
 
-// guardOf is the workspace's guard, which lives as long as the engine: only its first walk costs.
-func (e *Engine) guardOf(ws *workspace.Workspace) (*guard.Guard, error) {
-	rules := e.rules()
-	of := guarded{ws.Root, rules.String()}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if g, ok := e.guards[of]; ok {
-		return g, nil
-	}
-	g, err := guard.Open(ws.Root, guard.Options{GitDirs: gitDirs(ws), Obeyed: func(base string) (string, bool, bool) {
-		entry, ok := rules.Match(base)
-		return entry.Reason, entry.Folder, ok && byName(entry)
-	}})
-	if err != nil {
-		return nil, &protocol.Error{Kind: protocol.Internal, Message: "watching the workspace: " + err.Error(), Err: err}
-	}
-	e.guards[of] = g
-	return g, nil
-}
-
 // byName says that a name is to be looked for wherever it turns up. What counts at the root alone is watched
 // there by its path, unless it is a pattern, which has none.
 func byName(e workspace.Entry) bool { return e.Anywhere || strings.ContainsAny(e.Name, "*?[") }
@@ -114,17 +94,22 @@ func (e *Engine) audit(w *guard.Watch, p *prepared) (found []protocol.Finding, p
 		p.ws.Notes = append(p.ws.Notes, report.Degraded)
 	}
 	if report.Rest != nil {
-		go func() {
-			for more := range report.Rest {
-				late := findings(more)
-				e.pending.add(late)
-				for _, f := range late {
-					e.found(p.id, f)
-				}
-			}
-		}()
+		e.retain(p.guard)
+		go e.tellLater(p.guard, p.id, report.Rest)
 	}
 	return append(e.pending.take(), findings(report.Findings)...), report.Rest != nil
+}
+
+// tellLater tells what the rest of an audit finds, and gives the guard back when it is done.
+func (e *Engine) tellLater(g *sharedGuard, run string, rest <-chan []guard.Finding) {
+	defer e.giveBack(g)
+	for more := range rest {
+		late := findings(more)
+		e.pending.add(late)
+		for _, f := range late {
+			e.found(run, f)
+		}
+	}
 }
 
 // findings are the guard's, as clients see them.

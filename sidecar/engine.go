@@ -10,17 +10,18 @@
 package sidecar
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sidecar/config"
 	"code.sidecar.dev/sidecar/protocol"
-	"code.sidecar.dev/workspace/guard"
 	"code.sidecar.dev/workspace/hold"
 )
 
@@ -61,19 +62,24 @@ type machinery struct {
 
 	mu      sync.Mutex
 	state   string
-	guards  map[guarded]*guard.Guard
+	guards  map[guarded]*sharedGuard
+	trimmer *time.Timer // trims the guards
 	facts   map[learned]*facts
 	bwrap   map[[2]string]string // where bubblewrap is, by workspace and PATH
 	ledger  *hold.Ledger
+	tidied  time.Time // when outputs were last pruned
 	pending pendingFindings
-}
 
-// guarded is what a guard watches: a workspace, for names that the settings add and except.
-type guarded struct{ root, rules string }
+	// life ends with Close, which waits for what goes on in the background.
+	life       context.Context
+	end        context.CancelFunc
+	background sync.WaitGroup
+}
 
 // New makes an engine. It touches nothing yet.
 func New(o Options) *Engine {
-	m := &machinery{state: o.StateDir, log: o.Log, found: o.Found, guards: map[guarded]*guard.Guard{}, facts: map[learned]*facts{}, bwrap: map[[2]string]string{}}
+	m := &machinery{state: o.StateDir, log: o.Log, found: o.Found, guards: map[guarded]*sharedGuard{}, facts: map[learned]*facts{}, bwrap: map[[2]string]string{}}
+	m.life, m.end = context.WithCancel(context.Background())
 	e := &Engine{settings: config.Defaults(), getenv: o.Getenv, home: o.Home, machinery: m}
 	if o.Settings != nil {
 		e.settings = *o.Settings
@@ -108,14 +114,9 @@ func (e *Engine) For(settings config.Settings, getenv func(string) string, home 
 
 // Close ends the guards. Runs still going on are the caller's to cancel first.
 func (e *Engine) Close() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for of, g := range e.guards {
-		if err := g.Close(); err != nil {
-			e.log.Warn("ending a guard", "root", of.root, "err", err)
-		}
-		delete(e.guards, of)
-	}
+	e.end()
+	e.closeGuards()
+	e.background.Wait()
 }
 
 // stateDir is the state folder, made on first use.
@@ -132,13 +133,16 @@ func (e *Engine) stateDir() (string, error) {
 	return dir, err
 }
 
+// outputFolder is where in the state folder long outputs are kept.
+const outputFolder = "output"
+
 // outputDir is where long outputs are kept.
 func (e *Engine) outputDir() (string, error) {
 	state, err := e.stateDir()
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(state, "output")
+	dir := filepath.Join(state, outputFolder)
 	return dir, os.MkdirAll(dir, 0o700)
 }
 

@@ -23,7 +23,9 @@ type capture struct {
 	// open makes the file for the whole; nil keeps none.
 	open func() (*os.File, error)
 	file *os.File
-	err  error
+	// closed says that file is, whose name is still told.
+	closed bool
+	err    error
 }
 
 // Write keeps b. It never fails: a run must not end because its output could not be stored.
@@ -71,14 +73,23 @@ func (c *capture) keep(b []byte) {
 
 // output is the stream as a result; the file is closed.
 func (c *capture) output() protocol.Output {
+	c.close()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.file != nil {
-		if err := c.file.Close(); err != nil && c.err == nil {
-			c.err = err
-		}
-	}
 	return c.shown()
+}
+
+// close closes the file, once: later writes must not come.
+func (c *capture) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.file == nil || c.closed {
+		return
+	}
+	c.closed = true
+	if err := c.file.Close(); err != nil && c.err == nil {
+		c.err = err
+	}
 }
 
 // Kept is what there is of one stream so far, as it was written.

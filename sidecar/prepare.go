@@ -2,6 +2,8 @@ package sidecar
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,7 +44,7 @@ type prepared struct {
 	policy  sandbox.Policy
 	plan    sandbox.Plan
 	program string
-	guard   *guard.Guard
+	guard   *sharedGuard
 	lease   *hold.Lease
 	engine  *Engine
 	// complete says that the guard had seen the whole tree when the policy was made.
@@ -61,6 +63,7 @@ func (e *Engine) prepare(ctx context.Context, r Request) (*prepared, error) {
 	}
 	prep.id = r.ID
 	if err := prep.placehold(); err != nil {
+		prep.release()
 		return nil, err
 	}
 	if prep.unchecked != nil && len(prep.lease.Existing) > 0 {
@@ -82,11 +85,12 @@ func (e *Engine) survey(ctx context.Context, dir string, p protocol.RunParams, e
 		return nil, job{}, err
 	}
 	cwd, err := workingDir(f.ws.Root, p.Cwd)
-	if err != nil {
-		return nil, job{}, err
+	var environment env.Environment
+	if err == nil {
+		environment, err = e.Environment(f.ws.Root)
 	}
-	environment, err := e.Environment(f.ws.Root)
 	if err != nil {
+		e.giveBack(g)
 		return nil, job{}, err
 	}
 	prep := &prepared{ws: f.ws.Copy(), env: environment, engine: e, guard: g, complete: f.known.Complete,
@@ -105,7 +109,7 @@ func (p *prepared) isTrue(ctx context.Context) bool {
 }
 
 // look waits a little for the guard's first walk and gives what it knows by then.
-func (e *Engine) look(ctx context.Context, g *guard.Guard) guard.Known {
+func (e *Engine) look(ctx context.Context, g *sharedGuard) guard.Known {
 	ctx, stop := context.WithTimeout(ctx, patienceBefore)
 	defer stop()
 	_ = g.Ready(ctx) // what is not known yet is the audit's
@@ -176,8 +180,7 @@ func (p *prepared) placehold() error {
 		return err
 	}
 	if p.lease, err = ledger.Acquire(p.id, want); err != nil {
-		return &protocol.Error{Kind: protocol.Denied, Message: "a path that a run must not create cannot be held: " + err.Error(),
-			Hint: "the workspace must be writable for you, and have room; nothing was run", Err: err}
+		return cannotHold(err)
 	}
 	var existing []string
 	for _, e := range p.lease.Existing {
@@ -185,6 +188,18 @@ func (p *prepared) placehold() error {
 	}
 	p.existing(existing)
 	return nil
+}
+
+// cannotHold says which folder is at fault when placeholders cannot be made.
+func cannotHold(err error) error {
+	out := &protocol.Error{Kind: protocol.Denied, Message: "a path that a run must not create cannot be held: " + err.Error(),
+		Hint: "the workspace must be writable for you, and have room; nothing was run", Err: err}
+	var records *hold.LedgerError
+	if errors.As(err, &records) {
+		out.Kind = protocol.Internal
+		out.Hint = fmt.Sprintf("sidecar's state folder %q must be writable for you, and have room (XDG_STATE_HOME names another place); nothing was run", filepath.Dir(records.Dir))
+	}
+	return out
 }
 
 // asFound holds a path as what is there now.
@@ -226,8 +241,9 @@ func (p *prepared) makePlan(j job) error {
 	return err
 }
 
-// release takes the placeholders away.
+// release takes the placeholders away and gives the guard back.
 func (p *prepared) release() {
+	defer p.engine.giveBack(p.guard)
 	if p.lease == nil {
 		return
 	}
@@ -303,6 +319,7 @@ func (e *Engine) Plan(ctx context.Context, dir string, p protocol.RunParams) (sa
 	if err != nil {
 		return sandbox.Plan{}, sandbox.Policy{}, err
 	}
+	defer prep.release()
 	j.held, j.pins = withoutPlaceholders(prep.held), nil
 	err = prep.makePlan(j)
 	return prep.plan, prep.policy, err

@@ -44,12 +44,12 @@ const mostFacts = 16
 var errStale = errors.New("the workspace has changed")
 
 // learn gives the facts about the workspace around dir, as they are now, and its guard. With early they may be those
-// of an earlier run, which are still to be checked.
-func (e *Engine) learn(ctx context.Context, dir string, early bool) (f *facts, g *guard.Guard, checked bool, err error) {
+// of an earlier run, which are still to be checked. The guard is to be given back.
+func (e *Engine) learn(ctx context.Context, dir string, early bool) (f *facts, g *sharedGuard, checked bool, err error) {
 	of := learned{dir, e.rules().String()}
 	e.mu.Lock()
 	if f = e.facts[of]; f != nil {
-		g = e.guards[guarded{f.ws.Root, of.rules}]
+		g = e.taken(guarded{f.ws.Root, of.rules})
 	}
 	e.mu.Unlock()
 	switch {
@@ -58,6 +58,8 @@ func (e *Engine) learn(ctx context.Context, dir string, early bool) (f *facts, g
 		return f, g, false, nil
 	case e.stillTrue(ctx, f, g):
 		return f, g, true, nil
+	default:
+		e.giveBack(g)
 	}
 	f, g, err = e.learnAnew(ctx, dir)
 	if err == nil && filepath.IsAbs(dir) {
@@ -66,7 +68,7 @@ func (e *Engine) learn(ctx context.Context, dir string, early bool) (f *facts, g
 	return f, g, true, err
 }
 
-func (e *Engine) stillTrue(ctx context.Context, f *facts, g *guard.Guard) bool {
+func (e *Engine) stillTrue(ctx context.Context, f *facts, g *sharedGuard) bool {
 	return f.mode == e.mode() && reflect.DeepEqual(f.own, e.own(f.ws)) && reflect.DeepEqual(f.known, e.look(ctx, g)) && f.looks.Same(e.getenv)
 }
 
@@ -79,7 +81,7 @@ func (e *Engine) remember(of learned, f *facts) {
 	e.facts[of] = f
 }
 
-func (e *Engine) learnAnew(ctx context.Context, dir string) (*facts, *guard.Guard, error) {
+func (e *Engine) learnAnew(ctx context.Context, dir string) (*facts, *sharedGuard, error) {
 	l := looks.New(e.getenv)
 	ws, err := e.discover(dir, l)
 	if err != nil {

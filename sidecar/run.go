@@ -64,6 +64,7 @@ func (e *Engine) Do(ctx context.Context, r Request) (protocol.RunResult, error) 
 	if err := e.Check(r.Params); err != nil {
 		return protocol.RunResult{}, err
 	}
+	e.tidy()
 	r.early = true
 	result, err := e.attempt(ctx, r)
 	r.early = false
@@ -133,6 +134,7 @@ func (e *Engine) attempt(ctx context.Context, r Request) (protocol.RunResult, er
 		close(ready)
 	}()
 	out := prep.captures(e)
+	defer out.close()
 	if r.Live != nil {
 		r.Live(out.live)
 	}
@@ -166,6 +168,12 @@ func (c captures) live(s protocol.Stream) Kept {
 	return c.stdout.kept()
 }
 
+// close ends the files: of a run that fails nobody asks for a result, which would.
+func (c captures) close() {
+	c.stdout.close()
+	c.stderr.close()
+}
+
 func (c captures) writer(s protocol.Stream, sink Sink) io.Writer {
 	to := c.stdout
 	if s == protocol.Stderr {
@@ -192,7 +200,7 @@ func (p *prepared) captures(e *Engine) captures {
 			if err != nil {
 				return nil, err
 			}
-			return os.OpenFile(filepath.Join(dir, p.id+"."+string(name)), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+			return createOutput(filepath.Join(dir, p.id+"."+string(name)))
 		}}
 	}
 	return captures{stream(protocol.Stdout), stream(protocol.Stderr)}

@@ -38,6 +38,7 @@ func (e *Engine) View(ctx context.Context, dir string) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
+	defer e.giveBack(g)
 	_ = g.Ready(ctx)
 	known := g.Known()
 	ws.AddNested(known.Repositories)
