@@ -71,14 +71,33 @@ func (c *Client) over() bool {
 	}
 }
 
-// attempts is how often what had not begun is asked for again: of a sidecar that makes way, and of its successor that
-// was just killed.
-const attempts = 2
+// persistence is for how long what had not begun is asked for again, of sidecars that make way, end or are killed just then.
+const persistence = 5 * time.Second
+
+// again waits a little before the next attempt, each time longer, and says whether there is one.
+type again struct {
+	until time.Time
+	pause time.Duration
+}
+
+func (a *again) wait(ctx context.Context) bool {
+	if a.until.IsZero() {
+		a.until, a.pause = time.Now().Add(persistence), 5*time.Millisecond
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(a.pause):
+	}
+	a.pause *= 2
+	return time.Now().Before(a.until)
+}
 
 // Run does a run in the workspace at root. If its sidecar is gone before the run began, it is asked for again;
 // if the sidecar ended while it went on, what it left is cleared away, and the error says so.
 func (p *Pool) Run(ctx context.Context, root string, req protocol.RunRequest, stdin io.Reader, sink func(protocol.Stream, []byte)) (protocol.RunResult, error) {
-	for again := attempts; ; again-- {
+	var next again
+	for {
 		c, err := p.Of(ctx, root)
 		if err != nil {
 			return protocol.RunResult{}, err
@@ -91,7 +110,7 @@ func (p *Pool) Run(ctx context.Context, root string, req protocol.RunRequest, st
 		if began || ctx.Err() != nil {
 			return result, c.lost(err)
 		}
-		if again == 0 {
+		if !next.wait(ctx) {
 			return result, err
 		}
 	}
@@ -115,12 +134,13 @@ func (c *Client) lost(err error) error {
 
 // Ask is a request to the sidecar of the workspace at root, made again if that one is gone.
 func (p *Pool) Ask(ctx context.Context, root, method string, params, result any) error {
-	for again := attempts; ; again-- {
+	var next again
+	for {
 		c, err := p.Of(ctx, root)
 		if err != nil {
 			return err
 		}
-		if err = c.Call(ctx, method, params, result); !gone(err) || again == 0 {
+		if err = c.Call(ctx, method, params, result); !gone(err) || !next.wait(ctx) {
 			return err
 		}
 		c.Close()
