@@ -1,7 +1,7 @@
 # nixpkgs-mini: the attributes of nixpkgs that generated environments use, as
 # real derivations. Every input is a fixed-output path that setup.sh put in
 # the store, so no build here ever touches the network.
-{ system ? "x86_64-linux", seeds ? builtins.fromJSON (builtins.readFile ./seeds.json), ... }:
+{ system ? "x86_64-linux", seeds ? builtins.fromJSON (builtins.readFile ./seeds.json), config ? { }, ... }:
 
 let
   lib = import ./lib.nix;
@@ -327,10 +327,60 @@ let
             return "\n".join("#" * int(v) for v in values)
       '';
     };
+    # Debian's, so it has a part in C.
+    pyyaml = debPackage {
+      pname = "python3.11-pyyaml";
+      version = "6.0";
+      debs = [ "python3-yaml" "libyaml-0-2" ];
+      extra = ''
+        mkdir -p $out/${site}
+        cp -a root/usr/lib/python3/dist-packages/. $out/${site}/
+        rm -rf $out/lib/python3
+      '';
+      passthru = { propagatedBuildInputs = [ ]; pythonModule = python3; };
+    };
     # Its build fails.
     brokenbuild = runCommand "python3.11-brokenbuild-1.0" { } "echo 'brokenbuild: this build always fails' >&2; exit 7";
     # Its evaluation fails, as for nixpkgs packages marked broken or unfree.
     markedbroken = throw "Package ‘markedbroken-1.0’ is marked as broken, refusing to evaluate.";
+  };
+
+  # An interpreter with libraries, found through a variable.
+  withLibraries = { program, bin, set, variable, path }: f:
+    let chosen = f set; in
+    buildEnv {
+      name = "${program.name}-env";
+      paths = [ program ] ++ chosen;
+      postBuild = ''
+        rm -f $out/bin/${bin}
+        {
+          echo '#!${bash}/bin/bash'
+          echo "export ${variable}=\"${path}\''${${variable}:+${if variable == "LUA_PATH" then ";" else ":"}\$${variable}}\""
+          echo 'exec ${program}/bin/${bin} "$@"'
+        } > $out/bin/${bin}
+        chmod +x $out/bin/${bin}
+      '';
+    };
+  perlPackages = {
+    TinyTable = writeTextFile {
+      name = "perl5.36.0-TinyTable-1.0";
+      text = "package TinyTable;\nsub sum { my $n = 0; $n += $_ for @_; $n }\n1;\n";
+      destination = "/lib/perl5/TinyTable.pm";
+    };
+  };
+  lua5_4Packages = {
+    tinytable = writeTextFile {
+      name = "lua5.4-tinytable-1.0";
+      text = "return { sum = function(t) local n = 0; for _, v in ipairs(t) do n = n + v end; return n end }\n";
+      destination = "/share/lua/5.4/tinytable.lua";
+    };
+  };
+  rubyPackages = {
+    tinytable = writeTextFile {
+      name = "ruby3.1-tinytable-1.0";
+      text = "module TinyTable; def self.sum(t) = t.sum; end\n";
+      destination = "/lib/ruby/gems/tinytable.rb";
+    };
   };
 
   perl = debPackage {
@@ -338,9 +388,13 @@ let
     version = "5.36.0";
     debs = [ "perl-base" ];
     meta.mainProgram = "perl";
+    passthru = {
+      pkgs = perlPackages;
+      withPackages = withLibraries { program = perl; bin = "perl"; set = perlPackages; variable = "PERL5LIB"; path = "$out/lib/perl5"; };
+    };
     extra = ''
       rm -f $out/bin/perl5*
-      ${wrap "perl" { PERL5LIB = "$out/lib/perl-base\${PERL5LIB:+:\$PERL5LIB}"; }}
+      ${wrap "perl" { PERL5LIB = "$out/lib/perl-base\\\${PERL5LIB:+:\\\$PERL5LIB}"; }}
     '';
   };
 
@@ -349,6 +403,10 @@ let
     version = "5.4.4";
     debs = [ "lua5.4" "libreadline8" "libtinfo6" ];
     meta.mainProgram = "lua";
+    passthru = {
+      pkgs = lua5_4Packages;
+      withPackages = withLibraries { program = lua5_4; bin = "lua"; set = lua5_4Packages; variable = "LUA_PATH"; path = "$out/share/lua/5.4/?.lua;;"; };
+    };
     extra = "ln -sf lua5.4 $out/bin/lua; ln -sf luac5.4 $out/bin/luac";
   };
 
@@ -357,11 +415,15 @@ let
     version = "3.1.2";
     debs = [ "ruby3.1" "libruby3.1" "libgmp10" "libyaml-0-2" "zlib1g" "libffi8" "libssl3" ];
     meta.mainProgram = "ruby";
+    passthru = {
+      gems = rubyPackages;
+      withPackages = withLibraries { program = ruby; bin = "ruby"; set = rubyPackages; variable = "RUBYLIB"; path = "$out/lib/ruby/gems"; };
+    };
     extra = ''
       cp -a root/usr/lib/x86_64-linux-gnu/ruby $out/lib/ruby-arch 2>/dev/null || true
       cp root/usr/bin/ruby3.1 $out/bin/ruby
       rm -rf $out/bin/*3.1 $out/share
-      ${wrap "ruby" { RUBYLIB = "$out/lib/ruby/3.1.0:$out/lib/ruby-arch/3.1.0:$out/lib/ruby/vendor_ruby"; }}
+      ${wrap "ruby" { RUBYLIB = "$out/lib/ruby/3.1.0:$out/lib/ruby-arch/3.1.0:$out/lib/ruby/vendor_ruby\\\${RUBYLIB:+:\\\$RUBYLIB}"; }}
     '';
   };
 
@@ -378,6 +440,38 @@ let
   ripgrep = debPackage { pname = "ripgrep"; version = "13.0.0"; debs = [ "ripgrep" "libpcre2-8-0" ]; meta.mainProgram = "rg"; };
   hello = debPackage { pname = "hello"; version = "2.10"; debs = [ "hello" ]; meta.mainProgram = "hello"; };
 
+  git = debPackage {
+    pname = "git";
+    version = "2.39.5";
+    debs = [ "git" "libpcre2-8-0" "zlib1g" ];
+    meta.mainProgram = "git";
+    extra = ''
+      mkdir -p $out/share
+      cp -a root/usr/share/git-core $out/share/
+      rm -rf $out/bin/scalar $out/bin/git-shell $out/bin/git-[a-z]*-* $out/lib/git-core/git-remote-http* $out/lib/git-core/git-http*
+      ${wrap "git" { GIT_EXEC_PATH = "$out/lib/git-core"; GIT_TEMPLATE_DIR = "$out/share/git-core/templates"; }}
+    '';
+  };
+  file = debPackage {
+    pname = "file";
+    version = "5.44";
+    debs = [ "file" "libmagic1" "libmagic-mgc" "libbz2-1.0" "liblzma5" "zlib1g" ];
+    meta.mainProgram = "file";
+    extra = ''
+      ls $out/lib/file/magic.mgc > /dev/null
+      ${wrap "file" { MAGIC = "$out/lib/file/magic.mgc"; }}
+    '';
+  };
+  tree = debPackage { pname = "tree"; version = "2.1.0"; debs = [ "tree" ]; meta.mainProgram = "tree"; };
+
+  # A package that nixpkgs refuses, in its own words (pkgs/stdenv/generic/check-meta.nix).
+  refusedUnless = allowed: name: why: if allowed then runCommand name { } "mkdir -p $out/bin; ln -s ${hello}/bin/hello $out/bin/${name}" else throw ''
+    Package ‘${name}’ in /nix/store/source/pkgs/${name}/default.nix:7 ${why}, refusing to evaluate.
+
+    a) To temporarily allow it, you can use an environment variable
+       for a single invocation of the nix tools.
+  '';
+
   # Named by the project's own flake. What is evaluated is evaluated in full; none of these is ever built.
   absent = name: runCommand name { meta.mainProgram = name; } "echo '${name} is not part of the stand-in' >&2; exit 1";
   buildGoModule = { pname, version, src, vendorHash, subPackages ? [ ], nativeBuildInputs ? [ ], postInstall ? "", meta ? { }, ldflags ? [ ], env ? { }, doCheck ? true }:
@@ -385,19 +479,33 @@ let
       inherit pname version src vendorHash subPackages nativeBuildInputs postInstall meta ldflags doCheck;
       buildCommand = "echo '${pname} cannot be built from the stand-in' >&2; exit 1";
     } // env);
-  mkShell = { packages ? [ ], ... }@args: mkDerivation (args // { name = "shell"; buildCommand = "mkdir -p $out"; });
+  # Like nixpkgs' own: bash as builder and a stdenv with a setup, as nix develop wants it.
+  shellSetup = runCommand "stdenv-mini" { } ''
+    mkdir -p $out
+    {
+      echo 'export PATH='
+      echo 'for p in $nativeBuildInputs ${coreutils} ${bash}; do PATH="$PATH''${PATH:+:}$p/bin"; done'
+    } > $out/setup
+  '';
+  mkShell = { packages ? [ ], name ? "shell", shellHook ? "", ... }@args: derivation (removeAttrs args [ "packages" ] // {
+    inherit name system shellHook;
+    builder = "${bash}/bin/bash";
+    args = [ "-c" "${coreutils}/bin/mkdir -p $out" ];
+    stdenv = shellSetup;
+    nativeBuildInputs = packages;
+  });
 
   pkgs = {
     inherit buildGoModule mkShell;
     makeWrapper = absent "makeWrapper";
     bubblewrap = absent "bubblewrap";
-    git = absent "git";
     go = absent "go";
     shellcheck = absent "shellcheck";
     nixfmt = absent "nixfmt";
     inherit system lib pkgs runCommand buildEnv symlinkJoin writeText writeTextFile writeShellScript writeShellScriptBin;
     inherit busybox coreutils bash glibc patchelf perl lua5_4 ruby nodejs jq ripgrep hello;
-    inherit python3 python3Packages;
+    inherit python3 python3Packages perlPackages lua5_4Packages rubyPackages git file tree;
+    gitMinimal = git;
     bashInteractive = bash;
     lua = lua5_4;
     python311 = python3;
@@ -411,6 +519,14 @@ let
     gnugrep = applets "gnugrep-mini" [ "grep" "egrep" "fgrep" ];
     gawk = applets "gawk-mini" [ "awk" ];
     findutils = applets "findutils-mini" [ "find" "xargs" ];
+    diffutils = applets "diffutils-mini" [ "cmp" "diff" ];
+    gnutar = applets "gnutar-mini" [ "tar" ];
+    gzip = applets "gzip-mini" [ "gunzip" "gzip" "zcat" ];
+    which = applets "which-mini" [ "which" ];
+    bc = applets "bc-mini" [ "bc" ];
+    unfreetool = refusedUnless (config.allowUnfree or false) "unfreetool-1.0" "has an unfree license (‘unfree’)";
+    insecuretool = refusedUnless (builtins.elem "insecuretool-1.0" (config.permittedInsecurePackages or [ ])) "insecuretool-1.0" "is marked as insecure";
+    brokentool = refusedUnless (config.allowBroken or false) "brokentool-1.0" "is marked as broken";
     # For tests of failures, time limits and cancellation.
     brokenbuild = python3Packages.brokenbuild;
     slowbuild = runCommand "slowbuild-1.0" { } "sleep 60; mkdir -p $out/bin";
