@@ -28,6 +28,7 @@ buildGoModule {
         "cmd"
         "go.mod"
         "go.sum"
+        "nix"
         "sandbox"
         "sidecar"
         "workspace"

@@ -9,7 +9,7 @@ import (
 // The rooms import one way: sidecar stands on workspace, sandbox and nix, which know nothing of each other or of it.
 func TestTheLeavesStandAlone(t *testing.T) {
 	const module = "code.sidecar.dev/"
-	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}} {{join .Deps \" \"}}", module+"workspace/...", module+"sandbox/...").Output()
+	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}} {{join .Deps \" \"}}", module+"workspace/...", module+"sandbox/...", module+"nix/...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

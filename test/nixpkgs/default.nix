@@ -492,6 +492,7 @@ let
     builder = "${bash}/bin/bash";
     args = [ "-c" "${coreutils}/bin/mkdir -p $out" ];
     stdenv = shellSetup;
+    outputs = [ "out" ];
     nativeBuildInputs = packages;
   });
 

@@ -1,0 +1,125 @@
+package nix
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// Output is an environment that other Nix code makes: a flake's package (lib.mkEnv, lib.mkSandbox), or a dev
+// shell with its variables. Building one evaluates that code outside of any sandbox: only what the person
+// trusts may be named here.
+type Output struct {
+	// Flake is a flake reference or an absolute folder; or File is a Nix file ("shell.nix"), absolute.
+	Flake string `json:"flake,omitempty"`
+	File  string `json:"file,omitempty"`
+	// Attr is the output ("default" if empty).
+	Attr string `json:"attr,omitempty"`
+	// Shell takes the output as a dev shell: Built has its variables.
+	Shell bool `json:"shell,omitempty"`
+	// Watch are files of the host on which the result depends, beside flake.nix, flake.lock and File.
+	Watch []string `json:"watch,omitempty"`
+}
+
+var outputAttr = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_+-]*(?:\.[A-Za-z0-9_][A-Za-z0-9_+-]*){0,7}$`)
+
+// check says whether the output can be asked for.
+func (o Output) check() error {
+	if o.Attr != "" && (len(o.Attr) > 200 || !outputAttr.MatchString(o.Attr)) {
+		return &SpecError{Field: "attribute", Value: o.Attr, Reason: "it has names with letters, digits, _, + and -, joined by dots"}
+	}
+	switch {
+	case (o.Flake == "") == (o.File == ""):
+		return &SpecError{Field: "output", Value: o.Flake, Reason: "it is of a flake or of a file"}
+	case o.File != "":
+		if !filepath.IsAbs(o.File) || strings.ContainsAny(o.File, "\x00\n") {
+			return &SpecError{Field: "file", Value: o.File, Reason: "it is an absolute path"}
+		}
+		return nil
+	}
+	if filepath.IsAbs(o.Flake) {
+		// Nix reads a path as a reference, so what would be its parts cannot be in it.
+		if strings.ContainsAny(o.Flake, "\x00\n?#%") {
+			return &SpecError{Field: "flake", Value: o.Flake, Reason: "Nix cannot read a path with ?, # or %"}
+		}
+		return nil
+	}
+	return checkRef("flake", o.Flake)
+}
+
+// folder is the folder of the host that the output is made from, or "" for a flake from elsewhere.
+func (o Output) folder() string {
+	if o.File != "" {
+		return filepath.Dir(o.File)
+	}
+	path, _, _ := strings.Cut(o.Flake, "?")
+	for _, scheme := range []string{"path:", "git+file://", "git+file:"} {
+		path = strings.TrimPrefix(path, scheme)
+	}
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return ""
+}
+
+// state is what a local output's files hold now.
+func (o Output) state() []string {
+	files := append([]string{o.File}, o.Watch...)
+	if o.Flake != "" {
+		files = append(files, filepath.Join(o.folder(), "flake.nix"), filepath.Join(o.folder(), "flake.lock"))
+	}
+	states := make([]string, 0, len(files))
+	for _, file := range files {
+		states = append(states, file+"="+hashOf(file))
+	}
+	return states
+}
+
+// hashOf is what a file holds, in short; "" if it cannot be read. Only so much of it is read as a person writes.
+func hashOf(file string) string {
+	if info, err := os.Stat(file); file == "" || err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.LimitReader(f, longestLock)); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
+// installable is the output as an argument of nix.
+func (o Output) installable() []string {
+	if o.File != "" {
+		args := []string{"--file", o.File}
+		if o.Attr != "" {
+			args = append(args, o.Attr)
+		}
+		return args
+	}
+	if o.Attr != "" {
+		return []string{o.Flake + "#" + o.Attr}
+	}
+	return []string{o.Flake}
+}
+
+// key names what the output comes to; source is its locked flake, if it is not of this machine.
+func (o Output) key(system string, source Source) string {
+	if o.folder() != "" {
+		return keyOf("output", system, o, o.state())
+	}
+	return keyOf("output", system, o, source.NarHash)
+}
+
+// isSet says whether there is an output at all.
+func (o Output) isSet() bool {
+	return o.Flake != "" || o.File != "" || o.Attr != "" || o.Shell || len(o.Watch) > 0
+}
