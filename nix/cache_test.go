@@ -111,14 +111,7 @@ func TestRebuilt(t *testing.T) {
 			os.Remove(s.rootLink(b.Key))
 			os.Symlink("/etc", s.rootLink(b.Key))
 		}},
-		{"it was garbage-collected", func(t *testing.T, s *Store, b Built) {
-			os.Remove(s.rootLink(b.Key))
-			cmd := exec.Command("nix-store", "--delete", b.Out)
-			cmd.Env = append(os.Environ(), "NIX_CONFIG=build-users-group =")
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
-		}},
+		{"it was garbage-collected", collectGarbage},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			store := openWith(t, o)
@@ -133,6 +126,17 @@ func TestRebuilt(t *testing.T) {
 				t.Errorf("built anew is %s, not %s", again.Out, built.Out)
 			}
 		})
+	}
+}
+
+// collectGarbage does to an environment what nix-collect-garbage would.
+func collectGarbage(t *testing.T, s *Store, b Built) {
+	t.Helper()
+	os.Remove(s.rootLink(b.Key))
+	cmd := exec.Command("nix-store", "--delete", b.Out)
+	cmd.Env = append(os.Environ(), "NIX_CONFIG=build-users-group =")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 }
 

@@ -181,7 +181,7 @@ func TestOptions(t *testing.T) {
 	o := Options{Dir: "/c", Path: "bin:/usr/bin::./x:/bin", Environ: []string{"HOME=" + home, "NIX_PATH=/evil", "NIX_CONFIG=x", "LD_PRELOAD=/x", "https_proxy=http://p", "SECRET=1"},
 		Substituters: []string{}, TrustedKeys: []string{"k1", "k2"}, Builders: []string{"ssh://a x86_64-linux", "ssh://b"}, Config: map[string]string{"max-jobs": "2"}}
 	want := []string{"PATH=/usr/bin:/bin", "TERM=dumb", "NIX_PAGER=cat", "PAGER=cat", "HOME=" + home, "https_proxy=http://p",
-		"NIX_CONFIG=extra-experimental-features = nix-command flakes\nconnect-timeout = 5\nstalled-download-timeout = 30\ndownload-attempts = 3\nwarn-dirty = false\naccept-flake-config = false\n" +
+		"NIX_CONFIG=extra-experimental-features = nix-command flakes\nconnect-timeout = 5\nstalled-download-timeout = 10\ndownload-attempts = 2\nwarn-dirty = false\naccept-flake-config = false\n" +
 			"substituters = \nextra-trusted-public-keys = k1 k2\nbuilders = ssh://a x86_64-linux ; ssh://b\nmax-jobs = 2"}
 	if diff := cmp.Diff(want, o.environment()); diff != "" {
 		t.Error(diff)

@@ -71,9 +71,10 @@ func absolute(path string) string {
 
 // config is the text of NIX_CONFIG.
 func (o Options) config() string {
-	// In the text as well as among the flags: later Nix passes over settings of what is not yet on.
+	// The features are in the text as well as among the flags, since later Nix passes over settings of what is not
+	// yet on. Its own patience with a server that does not answer would be five times 300 seconds.
 	lines := []string{
-		"extra-experimental-features = " + features, "connect-timeout = 5", "stalled-download-timeout = 30", "download-attempts = 3",
+		"extra-experimental-features = " + features, "connect-timeout = 5", "stalled-download-timeout = 10", "download-attempts = 2",
 		"warn-dirty = false", "accept-flake-config = false",
 	}
 	if o.Substituters != nil {

@@ -278,3 +278,14 @@ func (s *Store) openLog(key string) (*os.File, string) {
 	}
 	return file, name
 }
+
+// Check says whether the store can be used at all: it puts a file of no bytes into it. The error is a *MissingError,
+// *VersionError or *StoreError.
+func (s *Store) Check(ctx context.Context) error {
+	_, err := s.nix(ctx, job{what: "a probe of the store"}, "eval", "--expr", `builtins.toFile "sidecar-probe" ""`)
+	var eval *EvalError
+	if errors.As(err, &eval) {
+		return &StoreError{Reason: eval.Reason, Hint: storeHint(eval.Reason)}
+	}
+	return err
+}
