@@ -1,6 +1,7 @@
 package nix
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,7 +18,11 @@ func (s *Store) Resolve(ctx context.Context, source Source, progress func(Progre
 	if known, err := s.known(source); err == nil {
 		return known, nil
 	}
-	return s.Refresh(ctx, source, progress)
+	now, err := s.Refresh(ctx, source, progress)
+	if err == nil && source.Locked() && source.NarHash != now.NarHash {
+		return Source{}, &FetchError{What: source.Ref, Reason: "it holds something else now: " + now.NarHash + ", not " + source.NarHash}
+	}
+	return now, err
 }
 
 // Refresh fetches a source anew: a reference to a branch becomes what it is now.
@@ -26,7 +31,7 @@ func (s *Store) Refresh(ctx context.Context, source Source, progress func(Progre
 		return Source{}, err
 	}
 	return s.resolving.do(ctx, source.Ref, progress, func(ctx context.Context, report func(Progress)) (Source, error) {
-		return s.fetch(ctx, source.Ref, report)
+		return s.fetch(ctx, source, report)
 	})
 }
 
@@ -58,34 +63,20 @@ func (s *Store) known(source Source) (Source, error) {
 }
 
 // fetch asks Nix for the tree of a reference, keeps it from the garbage collector, and remembers it.
-func (s *Store) fetch(ctx context.Context, ref string, report func(Progress)) (Source, error) {
+func (s *Store) fetch(ctx context.Context, asked Source, report func(Progress)) (Source, error) {
+	ref := asked.Ref
 	report(Progress{Stage: "fetching", Name: ref})
 	job := job{what: ref, log: "source-" + keyOf(ref), report: report}
-	args := []string{"flake", "prefetch", "--json", ref}
-	if !registryName.MatchString(ref) {
-		// Nix asks for its global registry also where nothing of it is needed, and fails without a network.
-		registry := filepath.Join(s.options.Dir, "sources", "registry.json")
-		if err := replace(registry, []byte(`{"flakes":[],"version":2}`)); err != nil {
-			return Source{}, err
-		}
-		args = append(args, "--option", "flake-registry", registry)
+	args, err := s.prefetch(ref)
+	if err != nil {
+		return Source{}, err
 	}
 	out, err := s.nix(ctx, job, args...)
 	if err != nil {
 		return Source{}, err
 	}
-	var answer struct {
-		Hash, StorePath string
-		Locked          struct{ Rev string }
-	}
-	source := Source{Ref: ref}
-	if json.Unmarshal(out, &answer) == nil {
-		source.Path, source.NarHash, source.Revision = answer.StorePath, answer.Hash, answer.Locked.Rev
-	}
-	if source.Revision == "" {
-		source.Revision = refRevision(ref)
-	}
-	if err := source.check(); err != nil {
+	source := parsePrefetch(out, asked)
+	if !source.Locked() || source.check() != nil {
 		return Source{}, &FetchError{What: ref, Reason: "nix answered with no store path and hash: " + string(out[:min(len(out), 200)])}
 	}
 	if err := s.keep(ctx, job, source.Path, s.sourceFile(ref)); err != nil {
@@ -96,6 +87,31 @@ func (s *Store) fetch(ctx context.Context, ref string, report func(Progress)) (S
 		return Source{}, err
 	}
 	return source, replace(s.sourceFile(ref)+".json", text)
+}
+
+// prefetch is the command that fetches a reference.
+func (s *Store) prefetch(ref string) ([]string, error) {
+	args := []string{"flake", "prefetch", "--json", ref}
+	if registryName.MatchString(ref) {
+		return args, nil
+	}
+	// Nix asks for its global registry also where nothing of it is needed, and fails without a network.
+	registry := filepath.Join(s.options.Dir, "sources", "registry.json")
+	return append(args, "--option", "flake-registry", registry), replace(registry, []byte(`{"flakes":[],"version":2}`))
+}
+
+// parsePrefetch reads the answer; before 2.19 it tells no commit.
+func parsePrefetch(out []byte, asked Source) Source {
+	var answer struct {
+		Hash, StorePath string
+		Locked          struct{ Rev string }
+	}
+	if json.Unmarshal(out, &answer) != nil {
+		return Source{}
+	}
+	source := Source{Ref: asked.Ref, Path: answer.StorePath, NarHash: answer.Hash}
+	source.Revision = cmp.Or(answer.Locked.Rev, asked.Revision, refRevision(asked.Ref))
+	return source
 }
 
 // keep makes a link a root for a path that is in the store.

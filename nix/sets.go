@@ -4,7 +4,7 @@ import "regexp"
 
 // librarySets are the package sets whose members are no programs but libraries of an interpreter, and how that
 // interpreter is put together with them (the names of ways in expr/env.nix). Members of other sets are
-// packages like any.
+// packages like any. The ways are those of nixpkgs' manual.
 var librarySets = []struct {
 	set *regexp.Regexp
 	// interpreter is its attribute; $1 is what the set's name holds.

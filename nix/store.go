@@ -110,7 +110,7 @@ func (s *Store) Build(ctx context.Context, spec Spec, progress func(Progress)) (
 	}
 	t, err := s.target(spec, func(source Source) (Source, error) {
 		// A flake's own output is built from what the reference is now; nixpkgs stays what it was.
-		if source.Ref == spec.Output.Flake {
+		if source.Ref != "" && source.Ref == spec.Output.Flake {
 			return s.Refresh(ctx, source, progress)
 		}
 		return s.Resolve(ctx, source, progress)
