@@ -96,8 +96,8 @@ func TestHitStartsNoNix(t *testing.T) {
 
 // Whatever happens to a record or to the store, the next request has an environment.
 func TestRebuilt(t *testing.T) {
-	nixpkgs := requireNix(t)
-	o := nixpkgs.options(t)
+	o := requireNix(t).options(t)
+	spec := Spec{Nixpkgs: unique(t)}
 	for _, tt := range []struct {
 		name   string
 		damage func(t *testing.T, s *Store, b Built)
@@ -115,15 +115,20 @@ func TestRebuilt(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			store := openWith(t, o)
-			packages := []string{"which", "bc", "tree"}
-			built := nixpkgs.build(t, store, "", packages...)
+			built, err := store.Build(t.Context(), spec, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
 			tt.damage(t, store, built)
-			if _, ok := store.Cached(built.Spec); ok {
+			if _, ok := store.Cached(spec); ok {
 				t.Fatal("it is still taken for whole")
 			}
-			again := nixpkgs.build(t, store, "", packages...)
-			if again.Out != built.Out || again.output(t, "which", "bc") != built.Bin()+"/bc" {
-				t.Errorf("built anew is %s, not %s", again.Out, built.Out)
+			again, err := store.Build(t.Context(), spec, nil)
+			if err != nil || again.Out != built.Out {
+				t.Fatalf("built anew is %s, not %s: %v", again.Out, built.Out, err)
+			}
+			if text, err := os.ReadFile(again.Out); string(text) != "bash coreutils cacert\n" {
+				t.Errorf("it holds %q, %v", text, err)
 			}
 		})
 	}
@@ -174,8 +179,8 @@ func TestCancel(t *testing.T) {
 	store := openWith(t, o)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err := store.Build(ctx, Spec{Nixpkgs: nixpkgs.nixpkgs(), Packages: []string{"slowbuild"}}, func(p Progress) {
-		if p.Stage == "building" && p.Name == "slowbuild-1.0" {
+	_, err := store.Build(ctx, Spec{Nixpkgs: unique(t), Packages: []string{"slow"}}, func(p Progress) {
+		if p.Stage == "building" && p.Name == "slow-"+slowName(t) {
 			cancel()
 		}
 	})
@@ -189,7 +194,7 @@ func TestCancel(t *testing.T) {
 			t.Errorf("nix goes on: %s", start)
 		}
 	}
-	if left := builders(t, "slowbuild"); len(left) > 0 {
+	if left := builders(t, slowName(t)); len(left) > 0 {
 		t.Errorf("builders go on: %q", left)
 	}
 	nixpkgs.build(t, store, "bash")
@@ -214,16 +219,14 @@ func builders(t *testing.T, name string) []string {
 
 // A build that takes longer than it may is ended, and says so.
 func TestLimit(t *testing.T) {
-	nixpkgs := requireNix(t)
-	o := nixpkgs.options(t)
-	nixpkgs.build(t, openWith(t, o), "bash")
+	o := requireNix(t).options(t)
 	o.Limit = 3 * time.Second
-	_, err := openWith(t, o).Build(t.Context(), Spec{Nixpkgs: nixpkgs.nixpkgs(), Packages: []string{"slowbuild"}}, nil)
+	_, err := openWith(t, o).Build(t.Context(), Spec{Nixpkgs: unique(t), Packages: []string{"slow"}}, nil)
 	var limit *LimitError
 	if !errors.As(err, &limit) || !strings.Contains(err.Error(), "after 3s, the limit (nix.build_timeout)") {
 		t.Errorf("%T %v", err, err)
 	}
-	if left := builders(t, "slowbuild"); len(left) > 0 {
+	if left := builders(t, slowName(t)); len(left) > 0 {
 		t.Errorf("builders go on: %q", left)
 	}
 }

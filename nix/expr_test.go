@@ -2,6 +2,7 @@ package nix
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,11 +18,12 @@ let
   set = { a = made "a"; b = made "b"; };
 in {
   bash = made "bash"; coreutils = made "coreutils"; cacert = made "cacert";
+  slow = derivation { name = "slow-SLOW"; inherit system; builder = "/bin/sh"; args = [ "-c" "/bin/sleep 60" ]; };
   haskellPackages = set // { ghcWithPackages = f: made "ghc-with-${names (f set)}"; };
   octave = made "octave" // { withPackages = f: made "octave-with-${names (f set)}"; };
   rPackages = set; rWrapper.override = { packages }: made "R-with-${names packages}";
   php = made "php" // { withExtensions = f: made "php-with-${names (f { all = set; enabled = [ (made "opcache") ]; })}"; };
-  buildEnv = { name, paths, ... }: derivation { inherit name system; builder = "/bin/sh"; args = [ "-c" "echo ${toString (map (p: p.name) paths)} > $out" ]; };
+  buildEnv = { name, paths, ... }: derivation { inherit name system; from = paths; unique = "UNIQUE"; builder = "/bin/sh"; args = [ "-c" "echo ${toString (map (p: p.name) paths)} > $out" ]; };
 }
 `
 
@@ -36,6 +38,16 @@ func tree(t *testing.T, files map[string]string) Source {
 	}
 	return Source{Ref: "path:" + dir}
 }
+
+// unique is a shape that nobody else has built, or keeps in the store.
+func unique(t *testing.T) Source {
+	t.Helper()
+	text := strings.NewReplacer("UNIQUE", t.TempDir(), "SLOW", slowName(t)).Replace(shape)
+	return tree(t, map[string]string{"default.nix": text})
+}
+
+// slowName is that of the test's own build that takes a minute.
+func slowName(t *testing.T) string { return fmt.Sprintf("%s-%d", t.Name(), os.Getpid()) }
 
 func TestWays(t *testing.T) {
 	store := requireNix(t).open(t)

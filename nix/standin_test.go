@@ -82,7 +82,7 @@ func requireNix(t testing.TB) *standIn {
 	if os.Getenv("CI") != "" {
 		skip = t.Fatalf
 	}
-	for _, program := range []string{"nix", "apt-get", "dpkg-deb"} {
+	for _, program := range []string{"nix", "bwrap", "apt-get", "dpkg-deb"} {
 		if _, err := exec.LookPath(program); err != nil {
 			skip("needs %s: %v", program, err)
 		}
@@ -135,14 +135,17 @@ func (s *standIn) build(t testing.TB, store *Store, interpreter string, packages
 	return built
 }
 
-// output runs a program of an environment with nothing but its own closure on PATH.
+// output runs a program of an environment where there is nothing but its closure.
 func (b Built) output(t testing.TB, program string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, b.Bin()+"/"+program, args...)
-	cmd.Env = []string{"PATH=" + b.Bin()}
-	out, err := cmd.CombinedOutput()
+	argv := []string{"--unshare-all", "--die-with-parent", "--clearenv", "--setenv", "PATH", b.Bin(), "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--chdir", "/tmp"}
+	for _, path := range b.Closure {
+		argv = append(argv, "--ro-bind", b.Real(path), path)
+	}
+	argv = append(append(argv, b.Bin()+"/"+program), args...)
+	out, err := exec.CommandContext(ctx, "bwrap", argv...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s %q: %v\n%s", program, args, err, out)
 	}
