@@ -19,6 +19,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"code.sidecar.dev/nix"
 	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sidecar/config"
 	"code.sidecar.dev/sidecar/protocol"
@@ -69,6 +70,7 @@ type machinery struct {
 	ledger  *hold.Ledger
 	tidied  time.Time // when outputs were last pruned
 	pending pendingFindings
+	stores  map[string]*nix.Store // by what a client's settings say of Nix
 
 	// life ends with Close, which waits for what goes on in the background.
 	life       context.Context
@@ -78,7 +80,7 @@ type machinery struct {
 
 // New makes an engine. It touches nothing yet.
 func New(o Options) *Engine {
-	m := &machinery{state: o.StateDir, log: o.Log, found: o.Found, guards: map[guarded]*sharedGuard{}, facts: map[learned]*facts{}, bwrap: map[[2]string]string{}}
+	m := &machinery{state: o.StateDir, log: o.Log, found: o.Found, guards: map[guarded]*sharedGuard{}, facts: map[learned]*facts{}, bwrap: map[[2]string]string{}, stores: map[string]*nix.Store{}}
 	m.life, m.end = context.WithCancel(context.Background())
 	e := &Engine{settings: config.Defaults(), getenv: o.Getenv, home: o.Home, machinery: m}
 	if o.Settings != nil {

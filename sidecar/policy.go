@@ -40,7 +40,11 @@ type gitSettings struct {
 func (j job) policy() (sandbox.Policy, string, error) {
 	p := sandbox.Policy{UID: j.account.uid, GID: j.account.gid, Hostname: hostname, Dir: j.dir, Limits: limits(j.settings.Limits)}
 	p.Limits.Time = timeout(j.params, j.settings.Limits)
-	system(&p)
+	if j.env.Store != nil {
+		j.closure(&p)
+	} else {
+		system(&p)
+	}
 	j.scratch(&p)
 	j.mounts(&p)
 	varTmp(&p)
@@ -172,12 +176,31 @@ func (j job) resolve(command []string) ([]string, error) {
 	}
 	for _, dir := range j.env.Path {
 		file := filepath.Join(dir, name)
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+		if j.isProgram(file) {
 			return append([]string{file}, command[1:]...), nil
 		}
 	}
 	return command, &protocol.Error{Kind: protocol.UnknownEnvironment, Message: "no program " + name + " in the sandbox's PATH",
-		Hint: "its PATH is " + strings.Join(j.env.Path, ":") + "; name the program by its path, or install it under /usr"}
+		Hint: "its PATH is " + strings.Join(j.env.Path, ":") + "; name the program by its path, or " + j.howToGet()}
+}
+
+// isProgram says whether a path of the sandbox is a program. In a store of one's own its links lead to where only the
+// sandbox has them.
+func (j job) isProgram(file string) bool {
+	if j.env.Store != nil {
+		_, err := os.Lstat(j.env.Real(file))
+		return err == nil
+	}
+	info, err := os.Stat(file)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+// howToGet says how a program that is missing can be had.
+func (j job) howToGet() string {
+	if j.env.Store != nil {
+		return "ask for its package"
+	}
+	return "install it under /usr"
 }
 
 // environment is the whole environment: a clean set, the configured variables, then the request's own.

@@ -14,7 +14,6 @@ import (
 	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sandbox/bubblewrap"
 	"code.sidecar.dev/sidecar/env"
-	"code.sidecar.dev/sidecar/env/host"
 	"code.sidecar.dev/sidecar/protocol"
 	"code.sidecar.dev/workspace"
 	"code.sidecar.dev/workspace/guard"
@@ -57,7 +56,7 @@ type prepared struct {
 // prepare looks at the workspace, takes hold of what must not change, and plans. Nothing has started when it returns.
 // With r.early it may be by facts that are still to be checked.
 func (e *Engine) prepare(ctx context.Context, r Request) (*prepared, error) {
-	prep, j, err := e.survey(ctx, r.Dir, r.Params, r.early)
+	prep, j, err := e.survey(ctx, r.Dir, r.Params, r.environment, r.early)
 	if err != nil {
 		return nil, err
 	}
@@ -79,16 +78,12 @@ func (e *Engine) prepare(ctx context.Context, r Request) (*prepared, error) {
 }
 
 // survey gathers the facts that a policy is made of, and changes nothing.
-func (e *Engine) survey(ctx context.Context, dir string, p protocol.RunParams, early bool) (*prepared, job, error) {
+func (e *Engine) survey(ctx context.Context, dir string, p protocol.RunParams, environment env.Environment, early bool) (*prepared, job, error) {
 	f, g, checked, err := e.learn(ctx, dir, early)
 	if err != nil {
 		return nil, job{}, err
 	}
 	cwd, err := workingDir(f.ws.Root, p.Cwd)
-	var environment env.Environment
-	if err == nil {
-		environment, err = e.Environment(f.ws.Root)
-	}
 	if err != nil {
 		e.giveBack(g)
 		return nil, job{}, err
@@ -292,15 +287,6 @@ func CwdIn(root string) string {
 	return root
 }
 
-// Environment is what runs in the workspace at root can use.
-func (e *Engine) Environment(root string) (env.Environment, error) {
-	path := e.settings.Host.Path
-	if path == "" {
-		path = e.getenv("PATH")
-	}
-	return host.Cached(host.Machine{Path: path, Home: e.home, Getenv: e.getenv, Dir: root}), nil
-}
-
 // LongestTimeout is the longest that a run may last.
 func (e *Engine) LongestTimeout() time.Duration { return e.settings.Limits.TimeoutMax }
 
@@ -310,12 +296,30 @@ func (e *Engine) Check(p protocol.RunParams) error { return checkRequest(p, e.se
 // Longest is how long a run with these parameters may last.
 func (e *Engine) Longest(p protocol.RunParams) time.Duration { return timeout(p, e.settings.Limits) }
 
-// Plan is what a run would be: its plan and policy. It starts nothing and makes no placeholders.
+// rootOf is the root of the project around dir, in this engine's environment.
+func (e *Engine) rootOf(dir string) (string, error) {
+	root, err := workspace.Root(dir, workspace.Options{Env: e.getenv})
+	if err != nil {
+		return "", bad("", "%v", err)
+	}
+	return root, nil
+}
+
+// Plan is what a run would be: its plan and policy. It starts no run and makes no placeholders; an environment that Nix
+// has not built yet is built.
 func (e *Engine) Plan(ctx context.Context, dir string, p protocol.RunParams) (sandbox.Plan, sandbox.Policy, error) {
 	if err := checkRequest(p, e.settings.Limits); err != nil {
 		return sandbox.Plan{}, sandbox.Policy{}, err
 	}
-	prep, j, err := e.survey(ctx, dir, p, false)
+	root, err := e.rootOf(dir)
+	if err != nil {
+		return sandbox.Plan{}, sandbox.Policy{}, err
+	}
+	environment, err := e.environment(ctx, root, p, nil)
+	if err != nil {
+		return sandbox.Plan{}, sandbox.Policy{}, err
+	}
+	prep, j, err := e.survey(ctx, dir, p, environment, false)
 	if err != nil {
 		return sandbox.Plan{}, sandbox.Policy{}, err
 	}

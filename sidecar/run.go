@@ -14,6 +14,7 @@ import (
 
 	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sidecar/doctor"
+	"code.sidecar.dev/sidecar/env"
 	"code.sidecar.dev/sidecar/protocol"
 	"code.sidecar.dev/workspace/guard"
 )
@@ -39,11 +40,15 @@ type Request struct {
 	Stdin io.Reader
 	// Sink takes output while the run lasts; nil is nobody.
 	Sink Sink
+	// Building is told how far Nix is with the run's environment; nil is nobody.
+	Building func(protocol.Building)
 	// Live is told, before the program starts, how to look at the output so far; nil is nobody.
 	Live func(Live)
 
 	// early lets the run be made ready by what is remembered of the workspace, which is checked meanwhile.
 	early bool
+	// environment is what Params ask to run in.
+	environment env.Environment
 }
 
 // Live is the output of a run that goes on. It is safe to use also when the run has ended.
@@ -65,14 +70,9 @@ func (e *Engine) Do(ctx context.Context, r Request) (protocol.RunResult, error) 
 		return protocol.RunResult{}, err
 	}
 	e.tidy()
-	r.early = true
-	result, err := e.attempt(ctx, r)
-	r.early = false
-	if errors.Is(err, errStale) {
-		result, err = e.attempt(ctx, r)
-	}
-	if e.retry(err) {
-		result, err = e.attempt(ctx, r)
+	result, err := e.inEnvironment(ctx, r)
+	if collected(err) { // Nix's garbage collector was faster: it is built again
+		result, err = e.inEnvironment(ctx, r)
 	}
 	if err != nil {
 		return result, e.explain(err, r.Dir)
@@ -80,6 +80,33 @@ func (e *Engine) Do(ctx context.Context, r Request) (protocol.RunResult, error) 
 	result.Duration = protocol.Duration(time.Since(asked))
 	result.WorkspaceSource = r.Source
 	return result, nil
+}
+
+// inEnvironment does a run in the environment that it asks for.
+func (e *Engine) inEnvironment(ctx context.Context, r Request) (result protocol.RunResult, err error) {
+	root, err := e.rootOf(r.Dir)
+	if err != nil {
+		return result, err
+	}
+	if r.environment, err = e.environment(ctx, root, r.Params, r.Building); err != nil {
+		return result, err
+	}
+	r.early = true
+	result, err = e.attempt(ctx, r)
+	r.early = false
+	if errors.Is(err, errStale) {
+		result, err = e.attempt(ctx, r)
+	}
+	if e.retry(err) {
+		result, err = e.attempt(ctx, r)
+	}
+	return result, err
+}
+
+// collected says that a store path was gone when it was to be shown.
+func collected(err error) bool {
+	var start *sandbox.StartError
+	return errors.As(err, &start) && start.Step == sandbox.StepPick && errors.Is(start.Err, syscall.ENOENT)
 }
 
 // input is all that the program reads.

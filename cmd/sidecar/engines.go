@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"code.sidecar.dev/sidecar"
-	"code.sidecar.dev/sidecar/env"
+	"code.sidecar.dev/sidecar/mcp"
 	"code.sidecar.dev/sidecar/protocol"
 )
 
@@ -22,12 +22,12 @@ func newEngines(f *flags, t terminal) *engines {
 	return &engines{flags: f, term: t, made: map[string]*sidecar.Engine{}}
 }
 
-func (e *engines) run(ctx context.Context, root string, p protocol.RunParams, out func(protocol.Stream, []byte)) (protocol.RunResult, error) {
+func (e *engines) run(ctx context.Context, root string, p protocol.RunParams, w mcp.Watch) (protocol.RunResult, error) {
 	made, err := e.of(root)
 	if err != nil {
 		return protocol.RunResult{}, err
 	}
-	return made.Run(ctx, root, "", p, out)
+	return made.Do(ctx, sidecar.Request{Dir: root, Params: p, Sink: w.Output, Building: w.Building})
 }
 
 func (e *engines) envs(_ context.Context, root string) ([]protocol.Environment, error) {
@@ -35,8 +35,7 @@ func (e *engines) envs(_ context.Context, root string) ([]protocol.Environment, 
 	if err != nil {
 		return nil, err
 	}
-	found, err := made.Environment(root)
-	return []protocol.Environment{env.List(found)}, err
+	return made.Environments(root)
 }
 
 // of is the engine for the project at root.

@@ -34,7 +34,7 @@ func mcpCommand(f *flags, t terminal) *cobra.Command {
 
 // backend does what MCP's tools ask for, in the project at root: its sidecar, or this process.
 type backend interface {
-	run(ctx context.Context, root string, p protocol.RunParams, out func(protocol.Stream, []byte)) (protocol.RunResult, error)
+	run(ctx context.Context, root string, p protocol.RunParams, w mcp.Watch) (protocol.RunResult, error)
 	envs(ctx context.Context, root string) ([]protocol.Environment, error)
 	close()
 }
@@ -47,13 +47,13 @@ func serveMCP(ctx context.Context, b backend, f *flags, t terminal) error {
 	home, _ := os.UserHomeDir()
 	return mcp.Serve(ctx, t.in, t.out, mcp.Options{
 		Name: "sidecar", Version: version, Log: f.log(t), Flag: f.workspace, Getenv: os.Getenv, Dir: dir, Home: home,
-		Run: func(ctx context.Context, dir, _ string, p protocol.RunParams, out func(protocol.Stream, []byte)) (protocol.RunResult, error) {
+		Run: func(ctx context.Context, dir, _ string, p protocol.RunParams, w mcp.Watch) (protocol.RunResult, error) {
 			root, err := sidecar.Root(dir)
 			if err != nil {
 				return protocol.RunResult{}, err
 			}
 			p.Cwd = within(dir, p.Cwd)
-			return b.run(ctx, root, p, out)
+			return b.run(ctx, root, p, w)
 		},
 		Envs: func(ctx context.Context, dir string) ([]protocol.Environment, error) {
 			root, err := sidecar.Root(dir)
@@ -82,8 +82,8 @@ type shared struct{ pool *client.Pool }
 
 func newShared(f *flags, t terminal) shared { return shared{client.NewPool(f.as("mcp", t))} }
 
-func (s shared) run(ctx context.Context, root string, p protocol.RunParams, out func(protocol.Stream, []byte)) (protocol.RunResult, error) {
-	return s.pool.Run(ctx, root, protocol.RunRequest{RunParams: p}, nil, out)
+func (s shared) run(ctx context.Context, root string, p protocol.RunParams, w mcp.Watch) (protocol.RunResult, error) {
+	return s.pool.Run(ctx, root, protocol.RunRequest{RunParams: p}, nil, client.Watch(w))
 }
 
 func (s shared) envs(ctx context.Context, root string) ([]protocol.Environment, error) {

@@ -22,12 +22,15 @@ import (
 type runFlags struct {
 	*flags
 	language string
-	code     string
-	cwd      string
-	env      []string
-	timeout  time.Duration
-	dryRun   bool
-	json     bool
+	// environment and packages are what the run is to have.
+	environment string
+	packages    []string
+	code        string
+	cwd         string
+	env         []string
+	timeout     time.Duration
+	dryRun      bool
+	json        bool
 	// inProcess keeps the project's sidecar out of it.
 	inProcess bool
 }
@@ -48,6 +51,8 @@ tasks, agent settings, …). There is no network, and the home folder is empty.`
 	fs := c.Flags()
 	fs.SetInterspersed(false)
 	fs.StringVarP(&r.language, "language", "l", "", "`language` of the code (by default from the file's name or #! line)")
+	fs.StringVar(&r.environment, "environment", "", "run in the environment with this `id` (see sidecar envs)")
+	fs.StringArrayVarP(&r.packages, "package", "p", nil, "have Nix give the run a `package` of nixpkgs (may be repeated): ripgrep, python3Packages.numpy")
 	fs.StringVarP(&r.code, "eval", "e", "", "run this `code`")
 	fs.StringVar(&r.cwd, "cwd", "", "working `folder`, inside the project (default: where you are)")
 	fs.StringArrayVar(&r.env, "env", nil, "set a `NAME=VALUE`, or pass NAME from here (may be repeated)")
@@ -109,13 +114,30 @@ func (r *runFlags) execute(ctx context.Context, e *sidecar.Engine, root string, 
 	return result, err
 }
 
+// buildingEvery is how often a person is told how far a build is, if its stage stays the same.
+const buildingEvery = 2 * time.Second
+
+// tellBuilding says on stderr how far the environment is: at each new stage, and now and then.
+func tellBuilding(t terminal) func(protocol.Building) {
+	var last string
+	var at time.Time
+	return func(b protocol.Building) {
+		if b.Stage == last && time.Since(at) < buildingEvery {
+			return
+		}
+		last, at = b.Stage, time.Now()
+		say(t, "environment "+b.Environment+": "+b.Text())
+	}
+}
+
 func (r *runFlags) do(ctx context.Context, e *sidecar.Engine, root string, p protocol.RunParams, stdin io.Reader, sink sidecar.Sink, t terminal) (protocol.RunResult, error) {
+	building := tellBuilding(t)
 	if r.inProcess {
-		return e.Do(ctx, sidecar.Request{Dir: root, Params: p, Stdin: stdin, Sink: sink})
+		return e.Do(ctx, sidecar.Request{Dir: root, Params: p, Stdin: stdin, Sink: sink, Building: building})
 	}
 	pool := client.NewPool(r.as("terminal", t))
 	defer pool.Close()
-	return pool.Run(ctx, root, protocol.RunRequest{RunParams: p}, stdin, sink)
+	return pool.Run(ctx, root, protocol.RunRequest{RunParams: p}, stdin, client.Watch{Output: sink, Building: building})
 }
 
 // finish prints what is to be said and passes the program's exit status on.
@@ -135,7 +157,7 @@ func (r *runFlags) finish(result protocol.RunResult, t terminal) error {
 
 // params are the request, without its standard input.
 func (r *runFlags) params(c *cobra.Command, args []string, t terminal) (protocol.RunParams, error) {
-	p := protocol.RunParams{Language: r.language, Cwd: r.cwd, Timeout: protocol.Duration(r.timeout), Client: "terminal"}
+	p := protocol.RunParams{Language: r.language, Cwd: r.cwd, Timeout: protocol.Duration(r.timeout), Client: "terminal", Environment: r.environment, Packages: r.packages}
 	var err error
 	if p.Env, err = variables(r.env); err != nil {
 		return p, err

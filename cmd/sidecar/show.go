@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -93,9 +94,12 @@ func envsCommand(f *flags, t terminal) *cobra.Command {
 			return nil, "", err
 		}
 		defer e.Close()
-		environment, err := e.Environment(root)
-		list := env.List(environment)
-		return list, env.Text(list), err
+		list, err := e.Environments(root)
+		var texts []string
+		for _, one := range list {
+			texts = append(texts, env.Text(one))
+		}
+		return list, strings.Join(texts, ""), err
 	})
 }
 

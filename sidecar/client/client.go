@@ -63,9 +63,10 @@ type Client struct {
 
 // pending is a run of this client that goes on.
 type pending struct {
-	sink    func(protocol.Stream, []byte)
-	started func(protocol.Run)
-	began   bool
+	sink     func(protocol.Stream, []byte)
+	building func(protocol.Building)
+	started  func(protocol.Run)
+	began    bool
 }
 
 // attach speaks with a sidecar that listens at p. The error of place.Nobody says that none does.
@@ -183,6 +184,14 @@ func (c *Client) notified(_ context.Context, method string, params json.RawMessa
 		if r := c.pending(p.Token); r != nil && r.sink != nil {
 			r.sink(p.Stream, p.Bytes)
 		}
+	case protocol.MethodBuilding:
+		var p protocol.Building
+		if err := json.Unmarshal(params, &p); err != nil {
+			return nil, err
+		}
+		if r := c.pending(p.Token); r != nil && r.building != nil {
+			r.building(p)
+		}
 	case protocol.MethodRunStarted:
 		var p protocol.RunEvent
 		if err := json.Unmarshal(params, &p); err != nil {
@@ -224,18 +233,25 @@ func (c *Client) Call(ctx context.Context, method string, params, result any) er
 // cancelPatience is how long a cancelled run may take to end before its client stops waiting.
 const cancelPatience = 15 * time.Second
 
-// Run does a run. sink takes its output as bytes while it lasts, stdin is read until the run ends; both may be nil.
-// When ctx ends the run is cancelled, and the result is what came of it.
-func (c *Client) Run(ctx context.Context, req protocol.RunRequest, stdin io.Reader, sink func(protocol.Stream, []byte)) (protocol.RunResult, error) {
-	result, _, err := c.run(ctx, req, stdin, sink)
+// Watch is who sees a run while it lasts; each may be nil.
+type Watch struct {
+	// Output takes output as bytes. Building is told how far the run's environment is.
+	Output   func(protocol.Stream, []byte)
+	Building func(protocol.Building)
+}
+
+// Run does a run. stdin is read until the run ends; nil is an empty one. When ctx ends the run is cancelled, and the
+// result is what came of it.
+func (c *Client) Run(ctx context.Context, req protocol.RunRequest, stdin io.Reader, w Watch) (protocol.RunResult, error) {
+	result, _, err := c.run(ctx, req, stdin, w)
 	return result, err
 }
 
 // run also says whether the run had begun.
-func (c *Client) run(ctx context.Context, req protocol.RunRequest, stdin io.Reader, sink func(protocol.Stream, []byte)) (result protocol.RunResult, began bool, err error) {
+func (c *Client) run(ctx context.Context, req protocol.RunRequest, stdin io.Reader, w Watch) (result protocol.RunResult, began bool, err error) {
 	req.Token = strconv.FormatInt(c.token.Add(1), 10)
 	req.Bytes, req.StreamStdin = true, stdin != nil
-	p := &pending{sink: sink, started: func(protocol.Run) {
+	p := &pending{sink: w.Output, building: w.Building, started: func(protocol.Run) {
 		if stdin != nil { // not before: a run that has to be asked for again must find all of it
 			go c.feed(req.Token, stdin)
 		}

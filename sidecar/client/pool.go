@@ -95,14 +95,14 @@ func (a *again) wait(ctx context.Context) bool {
 
 // Run does a run in the workspace at root. If its sidecar is gone before the run began, it is asked for again;
 // if the sidecar ended while it went on, what it left is cleared away, and the error says so.
-func (p *Pool) Run(ctx context.Context, root string, req protocol.RunRequest, stdin io.Reader, sink func(protocol.Stream, []byte)) (protocol.RunResult, error) {
+func (p *Pool) Run(ctx context.Context, root string, req protocol.RunRequest, stdin io.Reader, w Watch) (protocol.RunResult, error) {
 	var next again
 	for {
 		c, err := p.Of(ctx, root)
 		if err != nil {
 			return protocol.RunResult{}, err
 		}
-		result, began, err := c.run(ctx, req, stdin, sink)
+		result, began, err := c.run(ctx, req, stdin, w)
 		if !gone(err) {
 			return result, err
 		}

@@ -25,5 +25,6 @@ func Defaults() Settings {
 		},
 		Workspace: Workspace{Access: "read-write"},
 		Sandbox:   Sandbox{Mounts: "auto"},
+		Nix:       Nix{Use: "auto", BuildTimeout: 30 * time.Minute},
 	}
 }

@@ -132,6 +132,8 @@ func TestLoadMistakes(t *testing.T) {
 		"variable":         {fixture{user: "env:\n  set: {A-B: 1}\n"}, `user.yaml:2: env.set: have "A-B", want the name of an environment variable`},
 		"word":             {fixture{user: "workspace: {access: rw}\n"}, `user.yaml:1: workspace.access: have "rw", want read-write or read-only`},
 		"relative program": {fixture{user: "sandbox: {bubblewrap: bin/bwrap}\n"}, `user.yaml:1: sandbox.bubblewrap: have "bin/bwrap", want an absolute path`},
+		"neither":          {fixture{user: "nix: {offline: maybe}\n"}, `user.yaml:1: nix.offline: have "maybe", want true or false`},
+		"nix of a project": {fixture{project: "nix: {package_denylist: [7]}\nlimits: {x: 1}\n"}, "project/.sidecar.yaml:2: limits.x: no such setting; did you mean limits?"},
 		"section":          {fixture{user: "limits: 5\n"}, `user.yaml:1: limits: have "5", want a map of settings`},
 		"no map":           {fixture{user: "- limits\n"}, `user.yaml:1: have a list, want a map of settings`},
 		"syntax":           {fixture{user: "limits:\n  timeout: 1\n memory: 2\n"}, `user.yaml:3: no YAML: "value is not allowed in this context"`},
@@ -141,15 +143,15 @@ func TestLoadMistakes(t *testing.T) {
 		"tag":              {fixture{user: "limits: {timeout: !!int 5}\n"}, "user.yaml:1: limits.timeout: have a YAML tag, which sidecar's files do not use"},
 		"deep":             {fixture{project: strings.Repeat("[", 9)}, "project/.sidecar.yaml:1: nested deeper than any setting"},
 		"too large":        {fixture{project: strings.Repeat("#\n", 40<<10)}, "project/.sidecar.yaml: have more than 64KiB, want at most that"},
-		"hostile key":      {fixture{project: "\"a\\e[2J\\nb\": 1\n"}, `project/.sidecar.yaml:1: "a\x1b[2J\nb": no such setting; known there: limits, protect, workspace, host, sandbox, env`},
+		"hostile key":      {fixture{project: "\"a\\e[2J\\nb\": 1\n"}, `project/.sidecar.yaml:1: "a\x1b[2J\nb": no such setting; known there: limits, protect, workspace, host, sandbox, env, nix`},
 		"variable value":   {fixture{env: map[string]string{"SIDECAR_LIMITS_TIMEOUT": "x"}}, `SIDECAR_LIMITS_TIMEOUT: limits.timeout: have "x", want a duration such as 30s, 5m or a number of seconds, from 10ms to 168h`},
 		"flag value":       {fixture{flags: map[string]string{"limits.processes": "many"}}, `flag: limits.processes: have "many", want a whole number, from 1 to 4194304`},
 		"flag":             {fixture{flags: map[string]string{"limits.time": "1"}}, "flag: limits.time: no such setting; did you mean limits.timeout?"},
 		"explicit":         {fixture{env: map[string]string{"SIDECAR_CONFIG": "/nonexistent/c.yaml"}}, "/nonexistent/c.yaml: no such file; it is what --config or SIDECAR_CONFIG names"},
 		"beyond the maximum": {fixture{user: "limits:\n  timeout: 2h\n"},
 			"user.yaml:2: limits.timeout: have 2h0m0s, want at most limits.timeout_max, 1h0m0s"},
-		"all at once": {fixture{system: "x: 1\n", user: "limits: {code: no, zz: 1}\n", project: "["},
-			"system.yaml:1: x: no such setting; known there: limits, protect, workspace, host, sandbox, env\n" +
+		"all at once": {fixture{system: "xxxx: 1\n", user: "limits: {code: no, zz: 1}\n", project: "["},
+			"system.yaml:1: xxxx: no such setting; known there: limits, protect, workspace, host, sandbox, env, nix\n" +
 				"user.yaml:1: limits.zz: no such setting; known there: timeout, timeout_max, memory, processes, file_size, open_files, scratch, output, code\n" +
 				`user.yaml:1: limits.code: have "no", want a size such as 512MiB, 4GiB, 100kB or a number of bytes, from 1 to 1GiB` + "\n" +
 				`project/.sidecar.yaml:1: no YAML: "sequence end token ']' not found"`},

@@ -110,6 +110,8 @@ func (f field) want() string {
 		kind = "a size such as 512MiB, 4GiB, 100kB or a number of bytes"
 	case reflect.TypeFor[int]():
 		kind = "a whole number"
+	case reflect.TypeFor[bool]():
+		kind = "true or false"
 	case reflect.TypeFor[[]string]():
 		kind = "a list of " + kinds[f.tag.Get("each")].many
 	case reflect.TypeFor[map[string]string]():

@@ -67,7 +67,7 @@ func TestKeys(t *testing.T) {
 		}
 	}
 	const may = "limits.timeout limits.timeout_max limits.memory limits.processes limits.file_size limits.open_files " +
-		"limits.scratch limits.output limits.code protect.also workspace.access"
+		"limits.scratch limits.output limits.code protect.also workspace.access nix.package_denylist nix.build_timeout"
 	if diff := cmp.Diff(strings.Fields(may), narrowed); diff != "" {
 		t.Errorf("what a project may narrow: -want +got:\n%s", diff)
 	}
@@ -81,6 +81,7 @@ protect: {also: [a b, "#c", "yes", "12"], except: [.npmrc]}
 workspace: {access: read-only}
 host: {path: "/opt/x:/usr/bin"}
 env: {pass: [LANG, TERM]}
+nix: {use: always, offline: true, substituters: [], package_denylist: [nmap]}
 `}
 	want, _, err := fx.load(t)
 	if err != "" {
@@ -119,6 +120,19 @@ sandbox.bubblewrap     ""             # default
 sandbox.mounts         auto           # default
 env.pass               []             # default
 env.set                {TOKEN: "…"}   # user.yaml:3
+nix.use                auto           # default
+nix.nixpkgs            ""             # default
+nix.program            ""             # default
+nix.store              ""             # default
+nix.package_denylist   []             # default
+nix.allow_unfree       false          # default
+nix.allow_broken       false          # default
+nix.allow_insecure     []             # default
+nix.substituters       []             # default
+nix.trusted_keys       []             # default
+nix.builders           []             # default
+nix.offline            false          # default
+nix.build_timeout      30m0s          # default
 `
 	if diff := cmp.Diff(want[1:], strings.ReplaceAll(s.Explain(), dir+string(filepath.Separator), "")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

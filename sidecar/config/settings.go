@@ -23,6 +23,7 @@ type Settings struct {
 	Host      Host      `yaml:"host"`
 	Sandbox   Sandbox   `yaml:"sandbox"`
 	Env       Env       `yaml:"env"`
+	Nix       Nix       `yaml:"nix"`
 
 	// from says where each setting that is no default comes from, for Explain.
 	from map[string][]origin
@@ -85,6 +86,36 @@ type Env struct {
 	Pass []string `yaml:"pass" each:"variable"`
 	// Set are variables with their values.
 	Set map[string]string `yaml:"set" each:"variable"`
+}
+
+// Nix concerns environments that Nix builds.
+type Nix struct {
+	// Use is "auto" (default: for requests that name packages or an environment, and for languages that this machine
+	// lacks), "always" (for every run), or "never".
+	Use string `yaml:"use" oneof:"auto,always,never"`
+	// Nixpkgs is where packages come from, a flake reference; empty is the nixpkgs that the project's flake.lock pins, if
+	// that is nixpkgs' own repository, else its unstable branch.
+	Nixpkgs string `yaml:"nixpkgs"`
+	// Program is a certain nix; empty is the first on PATH outside the workspace.
+	Program string `yaml:"program" each:"absolute"`
+	// Store is the folder of a store of one's own (nix --store), for who may not use the machine's; empty is that.
+	Store string `yaml:"store" each:"absolute"`
+	// PackageDenylist are packages that no request may name, by patterns with * and ?.
+	PackageDenylist []string `yaml:"package_denylist" each:"text" merge:"add" project:"narrow"`
+	// AllowUnfree lets nixpkgs give packages with licences that are not free, AllowBroken those that it marks as broken.
+	AllowUnfree bool `yaml:"allow_unfree"`
+	AllowBroken bool `yaml:"allow_broken"`
+	// AllowInsecure are packages with known vulnerabilities, each with its version ("openssl-1.1.1w").
+	AllowInsecure []string `yaml:"allow_insecure" each:"text"`
+	// Substituters replace Nix's own binary caches, TrustedKeys are keys beside Nix's own, and Builders are lines of Nix's
+	// machines file.
+	Substituters []string `yaml:"substituters" each:"text"`
+	TrustedKeys  []string `yaml:"trusted_keys" each:"text"`
+	Builders     []string `yaml:"builders" each:"text"`
+	// Offline keeps Nix from the network.
+	Offline bool `yaml:"offline"`
+	// BuildTimeout is how long building an environment may take. Default 30m.
+	BuildTimeout time.Duration `yaml:"build_timeout" min:"1s" max:"168h" project:"narrow"`
 }
 
 // Size is a number of bytes, written as a number or with a unit: 512MiB, 4GiB, 100kB.

@@ -93,6 +93,11 @@ func (f field) scalarValue(text string) (reflect.Value, error) {
 		return valueOf(ParseSize(text))
 	case reflect.TypeFor[int]():
 		return valueOf(strconv.Atoi(text))
+	case reflect.TypeFor[bool]():
+		if text != "true" && text != "false" {
+			return reflect.Value{}, fmt.Errorf("neither true nor false: %s", quote(text))
+		}
+		return reflect.ValueOf(text == "true"), nil
 	}
 	if words := f.words(); words != nil && !slices.Contains(words, text) {
 		return reflect.Value{}, fmt.Errorf("no such word: %s", quote(text))
@@ -134,7 +139,7 @@ func (f field) listValue(r raw) (reflect.Value, error) {
 			return reflect.Value{}, itemError{item, kinds[f.tag.Get("each")].one}
 		}
 	}
-	return reflect.ValueOf(r.items), nil
+	return reflect.ValueOf(append([]string{}, r.items...)), nil // an empty list is one, too: "none", where unset is another thing
 }
 
 func (f field) mapValue(r raw) (reflect.Value, error) {

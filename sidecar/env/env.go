@@ -9,7 +9,11 @@
 // It starts nothing and enforces nothing: what an environment names is what the sandbox mounts, read-only.
 package env
 
-import "fmt"
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
 
 // Mount is a file or folder of the host that an environment needs, read-only, at its own path.
 type Mount struct {
@@ -56,6 +60,33 @@ type Environment struct {
 	Mounts []Mount
 	// Env are variables for every run, NAME=VALUE.
 	Env []string
+	// Store is what of a Nix store it consists of; the machine's own system is not shown then. Nil is an environment of
+	// the machine's own programs.
+	Store *Store
+}
+
+// Store is the closure of an environment that Nix built.
+type Store struct {
+	// Folder is where the store is on this machine; in the sandbox it is /nix/store.
+	Folder string
+	// Names are the store paths' names.
+	Names []string
+	// Out is the environment's own store path.
+	Out string
+}
+
+// StoreFolder is where every sandbox, and Nix itself, has the store.
+const StoreFolder = "/nix/store"
+
+// Real is where a path of the sandbox is on this machine.
+func (e Environment) Real(path string) string {
+	if e.Store == nil {
+		return path
+	}
+	if name, ok := strings.CutPrefix(path, StoreFolder+"/"); ok {
+		return filepath.Join(e.Store.Folder, name)
+	}
+	return path
 }
 
 // Interpreter is the program that runs lang here; the error is a *MissingError with the hint.

@@ -26,7 +26,7 @@ func List(e Environment) protocol.Environment {
 // Text lists an environment for people: what it can run, and what is missing with how to get it.
 func Text(l protocol.Environment) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "environment %s (provider %s)\n", l.ID, l.Provider)
+	fmt.Fprintf(&text, "environment %s (provider %s%s)\n", l.ID, l.Provider, about(l))
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for _, lang := range l.Languages {
 		_, _ = fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", lang.Name, orDash(lang.Version), lang.Program, lang.Via)
@@ -48,4 +48,19 @@ func orDash(cell string) string {
 		return "-"
 	}
 	return cell
+}
+
+// about is what else there is to say of an environment.
+func about(l protocol.Environment) string {
+	text := ""
+	if l.Summary != "" {
+		text += ": " + l.Summary
+	}
+	if len(l.Packages) > 0 {
+		text += ", with " + strings.Join(l.Packages, ", ")
+	}
+	if l.NotBuilt {
+		text += "; built at its first use"
+	}
+	return text
 }

@@ -14,15 +14,12 @@ import (
 	"code.sidecar.dev/sidecar/protocol"
 )
 
-// hostEnvironment is the id of the environment that needs no provider.
-const hostEnvironment = "host"
-
 // runArguments are run_code's arguments.
 type runArguments struct {
-	params                         protocol.RunParams
-	workspace, environment         string
-	packages, files, writableFiles []string
-	has                            map[string]bool
+	params               protocol.RunParams
+	workspace            string
+	files, writableFiles []string
+	has                  map[string]bool
 }
 
 // runKeys reads each argument. A null is an argument left out: models send it.
@@ -32,8 +29,8 @@ var runKeys = map[string]func(*runArguments, json.RawMessage) error{
 	"args":           into("an array of strings", func(a *runArguments) any { return &a.params.Args }),
 	"cwd":            into("a string", func(a *runArguments) any { return &a.params.Cwd }),
 	"workspace":      into("a string", func(a *runArguments) any { return &a.workspace }),
-	"environment":    into("a string", func(a *runArguments) any { return &a.environment }),
-	"packages":       into("an array of strings", func(a *runArguments) any { return &a.packages }),
+	"environment":    into("a string", func(a *runArguments) any { return &a.params.Environment }),
+	"packages":       into("an array of strings", func(a *runArguments) any { return &a.params.Packages }),
 	"files":          into("an array of strings", func(a *runArguments) any { return &a.files }),
 	"writable_files": into("an array of strings", func(a *runArguments) any { return &a.writableFiles }),
 	"env":            readEnv,
@@ -148,15 +145,6 @@ func (a *runArguments) check() error {
 		if !a.has[name] {
 			return badRequest(fmt.Sprintf("argument %q is missing", name), "run_code needs language and code.")
 		}
-	}
-	if a.environment != "" && a.environment != hostEnvironment {
-		return &protocol.Error{Kind: protocol.UnknownEnvironment,
-			Message: fmt.Sprintf("unknown environment %.60q; known is %s", a.environment, hostEnvironment),
-			Hint:    "Leave environment out; list_envs names the environments there are."}
-	}
-	if len(a.packages) > 0 {
-		return badRequest("packages cannot be added to the environment host: they need Nix",
-			"Leave packages out and use what is installed (list_envs; in Python, for one, `import importlib.metadata`), or ask the user to install them. Libraries that lie in the workspace work too.")
 	}
 	return nil
 }

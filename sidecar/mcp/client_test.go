@@ -72,8 +72,8 @@ func options(t *testing.T, r run) Options {
 	return Options{
 		Name: "sidecar", Version: "test", Dir: t.TempDir(), Home: "/home/nobody",
 		Getenv: func(string) string { return "" },
-		Run: func(ctx context.Context, root, source string, p protocol.RunParams, out func(protocol.Stream, []byte)) (protocol.RunResult, error) {
-			result, err := r(ctx, root, p, out)
+		Run: func(ctx context.Context, root, source string, p protocol.RunParams, w Watch) (protocol.RunResult, error) {
+			result, err := r(ctx, root, p, w.Output)
 			result.Workspace, result.WorkspaceSource = root, source
 			return result, err
 		},

@@ -22,6 +22,9 @@ type envsShown struct {
 type envShown struct {
 	ID        string          `json:"id"`
 	Provider  string          `json:"provider"`
+	Summary   string          `json:"summary,omitempty"`
+	NotBuilt  bool            `json:"notBuilt,omitempty"`
+	Packages  []string        `json:"packages,omitempty"`
 	Languages []languageShown `json:"languages"`
 	Missing   []missingShown  `json:"missing"`
 }
@@ -74,7 +77,7 @@ func envsResult(envs []protocol.Environment, where choice) *mcp.CallToolResult {
 }
 
 func showEnv(e protocol.Environment) envShown {
-	shown := envShown{ID: e.ID, Provider: e.Provider, Languages: []languageShown{}, Missing: []missingShown{}}
+	shown := envShown{ID: e.ID, Provider: e.Provider, Summary: e.Summary, NotBuilt: e.NotBuilt, Packages: e.Packages, Languages: []languageShown{}, Missing: []missingShown{}}
 	for _, l := range e.Languages {
 		shown.Languages = append(shown.Languages, languageShown{l.Name, l.Version, l.Program, l.Via})
 	}

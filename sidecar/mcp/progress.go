@@ -44,6 +44,9 @@ type progress struct {
 	done, idle chan struct{}
 	last       time.Time
 	count      int
+	// stage is the last that building said, at staged.
+	stage  string
+	staged time.Time
 }
 
 // startProgress follows a call; without a token of the client's it does nothing.
@@ -73,6 +76,21 @@ func (p *progress) write(stream protocol.Stream, printed []byte) {
 	if len(p.text) >= progressEnough {
 		signal(p.full)
 	}
+}
+
+// building says how far the run's environment is: at each new stage, and now and then.
+func (p *progress) building(b protocol.Building) {
+	if p.token == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if b.Stage == p.stage && time.Since(p.staged) < progressBeat {
+		return
+	}
+	p.stage, p.staged = b.Stage, time.Now()
+	p.add([]byte("[environment " + b.Environment + ": " + b.Text() + "]\n"))
+	signal(p.more)
 }
 
 // add holds text for the client, if there is room, and says how much was left out where there was none.

@@ -40,7 +40,7 @@ func (c *conn) run(call *call, where choice, params protocol.RunParams) *mcp.Cal
 	}
 	p := startProgress(call, call.token)
 	defer p.finish()
-	result, err := c.o.Run(call.ctx, where.root, where.source, params, p.write)
+	result, err := c.o.Run(call.ctx, where.root, where.source, params, Watch{Output: p.write, Building: p.building})
 	if err != nil {
 		return failure(err)
 	}

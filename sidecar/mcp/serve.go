@@ -15,10 +15,16 @@ import (
 	"code.sidecar.dev/sidecar/protocol"
 )
 
-// RunFunc executes one run in the workspace at root, which came from source ("roots", "--workspace", …). It hands
-// output to out while it lasts, stops when ctx ends, and returns only after everything it started is gone.
-type RunFunc func(ctx context.Context, root, source string, p protocol.RunParams,
-	out func(protocol.Stream, []byte)) (protocol.RunResult, error)
+// RunFunc executes one run in the workspace at root, which came from source ("roots", "--workspace", …). It tells w
+// while it lasts, stops when ctx ends, and returns only after everything it started is gone.
+type RunFunc func(ctx context.Context, root, source string, p protocol.RunParams, w Watch) (protocol.RunResult, error)
+
+// Watch is who sees a run while it lasts.
+type Watch struct {
+	// Output takes output. Building is told how far the run's environment is.
+	Output   func(protocol.Stream, []byte)
+	Building func(protocol.Building)
+}
 
 // EnvsFunc says what code can run with in the workspace at root.
 type EnvsFunc func(ctx context.Context, root string) ([]protocol.Environment, error)

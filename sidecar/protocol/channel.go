@@ -1,6 +1,9 @@
 package protocol
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // Version is the version of this protocol. It rises when an older peer would misunderstand a newer one; fields
 // and methods that are only added leave it as it is. OldestVersion is the oldest that is still understood.
@@ -25,6 +28,7 @@ const (
 	MethodOutput     = "sidecar/output"
 	MethodRunEnded   = "sidecar/runEnded"
 	MethodFinding    = "sidecar/finding"
+	MethodBuilding   = "sidecar/building"
 )
 
 // Interest says which runs' output a client wants to be sent.
@@ -147,6 +151,33 @@ type RunEvent struct {
 	Run Run `json:"run"`
 }
 
+// Building is the parameter of sidecar/building: how far the environment of a run has come.
+type Building struct {
+	ID    string `json:"id"`
+	Token string `json:"token,omitempty"`
+	// Environment says what is built.
+	Environment string `json:"environment"`
+	// Stage is "waiting" (for another process that builds it), "evaluating", "fetching" or "building"; Name is what is
+	// fetched or built now.
+	Stage string `json:"stage"`
+	Name  string `json:"name,omitempty"`
+	// Done of Total derivations and store paths are there. The total grows while Nix finds out what is needed.
+	Done  int64 `json:"done,omitempty"`
+	Total int64 `json:"total,omitempty"`
+}
+
+// Text is one line for people.
+func (b Building) Text() string {
+	text := b.Stage
+	if b.Name != "" {
+		text += " " + b.Name
+	}
+	if b.Total > 0 {
+		text += " (" + strconv.FormatInt(b.Done, 10) + " of " + strconv.FormatInt(b.Total, 10) + ")"
+	}
+	return text
+}
+
 // FindingParams is the parameter of sidecar/finding.
 type FindingParams struct {
 	// ID is the run's; "" when the run is not known.
@@ -210,8 +241,12 @@ type EnvsResult struct {
 
 // Environment is what one provider offers.
 type Environment struct {
-	ID        string            `json:"id"`
-	Provider  string            `json:"provider"`
+	ID       string `json:"id"`
+	Provider string `json:"provider"`
+	// Summary says what it is for; NotBuilt that its first run waits for Nix; Packages are what is in it beside languages.
+	Summary   string            `json:"summary,omitempty"`
+	NotBuilt  bool              `json:"notBuilt,omitempty"`
+	Packages  []string          `json:"packages,omitempty"`
 	Languages []Language        `json:"languages"`
 	Missing   []MissingLanguage `json:"missing,omitempty"`
 	// Path is PATH inside the sandbox.

@@ -53,6 +53,8 @@ func Methods() []Method {
 			Params: StopParams{Finish: true}, Result: Empty{}},
 		{Name: MethodRunStarted, FromSidecar: true, About: "A run begins. To every client that has not set `events` to false, and with its `token` to the one that asked for it.", Params: RunEvent{Run: mine}},
 		{Name: MethodOutput, FromSidecar: true, About: "Output of a run, in order, and before the answer to the run. The client that asked for the run is waited for; others get what they read in time, and `dropped` says how many bytes they missed.", Params: OutputParams{ID: id, Token: "r1", Stream: Stdout, Text: "42\n"}},
+		{Name: MethodBuilding, FromSidecar: true, About: "Nix makes the environment of a run, which starts when it is there. To every client that has not set `events` to false, and to the one that asked for the run.",
+			Params: Building{ID: id, Token: "r1", Environment: "python3 with ripgrep", Stage: "fetching", Name: "ripgrep-14.1.0", Done: 3, Total: 12}},
 		{Name: MethodRunEnded, FromSidecar: true, About: "A run has ended, or could not be done.", Params: RunEvent{Run: ended}},
 		{Name: MethodFinding, FromSidecar: true, About: "The guard or the audit found something that host programs would obey.", Params: FindingParams{ID: id, Finding: finding}},
 	}

@@ -12,6 +12,10 @@ type RunParams struct {
 	Code string `json:"code,omitempty"`
 	// Command is a program and its arguments, found through the sandbox's PATH.
 	Command []string `json:"command,omitempty"`
+	// Environment is the id of an environment (sidecar/envs); "" lets the settings and Packages decide.
+	Environment string `json:"environment,omitempty"`
+	// Packages are packages of nixpkgs that the run needs beside its language: "ripgrep", "python3Packages.numpy".
+	Packages []string `json:"packages,omitempty"`
 	// Args are further arguments of the program that Code is.
 	Args []string `json:"args,omitempty"`
 	// Stdin is what the program reads on standard input, as UTF-8 text.

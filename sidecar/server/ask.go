@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"code.sidecar.dev/sidecar/env"
 	"code.sidecar.dev/sidecar/protocol"
 	"code.sidecar.dev/sidecar/rpc"
 	"code.sidecar.dev/workspace"
@@ -95,11 +94,11 @@ func (c *client) envs(context.Context, json.RawMessage) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := e.Environment(c.server.o.Root)
+	list, err := e.Environments(c.server.o.Root)
 	if err != nil {
 		return nil, err
 	}
-	return protocol.EnvsResult{Environments: []protocol.Environment{env.List(found)}}, nil
+	return protocol.EnvsResult{Environments: list}, nil
 }
 
 // stopServer ends the sidecar.

@@ -56,7 +56,7 @@ func busy(t *testing.T, root string, n int, whole *atomic.Int64) {
 		}
 		ctx, stop := context.WithTimeout(t.Context(), time.Duration(rand.IntN(400))*time.Millisecond)
 		var text strings.Builder
-		r, err := c.Run(ctx, request(fmt.Sprintf("for i in $(seq 200); do echo %d.%d; done; sleep 0.0%d", n, round, n)), strings.NewReader("input"), func(_ protocol.Stream, b []byte) { text.Write(b) })
+		r, err := c.Run(ctx, request(fmt.Sprintf("for i in $(seq 200); do echo %d.%d; done; sleep 0.0%d", n, round, n)), strings.NewReader("input"), client.Watch{Output: func(_ protocol.Stream, b []byte) { text.Write(b) }})
 		stop()
 		if err == nil && !r.Cancelled {
 			whole.Add(1)

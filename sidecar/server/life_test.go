@@ -96,7 +96,7 @@ func TestKilledInTheMiddleOfARun(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}()
-	_, err = pool.Run(t.Context(), root, request("touch begun; sleep 987653"), nil, nil)
+	_, err = pool.Run(t.Context(), root, request("touch begun; sleep 987653"), nil, client.Watch{})
 	var known *protocol.Error
 	if !errors.As(err, &known) || known.Kind != protocol.Gone || !strings.Contains(known.Hint, "ask again") {
 		t.Errorf("got %v", err)
@@ -105,7 +105,7 @@ func TestKilledInTheMiddleOfARun(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(root, ".git/commondir")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a placeholder stayed: %v", err)
 	}
-	r, err := pool.Run(t.Context(), root, request("echo again"), nil, nil)
+	r, err := pool.Run(t.Context(), root, request("echo again"), nil, client.Watch{})
 	if err != nil || r.Stdout.Text != "again\n" {
 		t.Errorf("the next request: %+v, %v", r, err)
 	}
@@ -121,7 +121,7 @@ func TestEndedBetweenRequests(t *testing.T) {
 	defer pool.Close()
 	for range 3 {
 		input := bytes.Repeat([]byte("line\n"), 50_000)
-		r, err := pool.Run(t.Context(), root, request("wc -c"), bytes.NewReader(input), nil)
+		r, err := pool.Run(t.Context(), root, request("wc -c"), bytes.NewReader(input), client.Watch{})
 		if err != nil || strings.TrimSpace(r.Stdout.Text) != "250000" {
 			t.Fatalf("%+v, %v", r, err)
 		}
@@ -161,7 +161,7 @@ func TestWorkspaceGone(t *testing.T) {
 	cmd := serve(t, root)
 	pool := client.NewPool(client.Options{Name: "pool", Program: program})
 	defer pool.Close()
-	if _, err := pool.Run(t.Context(), root, request("true"), nil, nil); err != nil {
+	if _, err := pool.Run(t.Context(), root, request("true"), nil, client.Watch{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(root, root+".moved"); err != nil {
@@ -170,7 +170,7 @@ func TestWorkspaceGone(t *testing.T) {
 	if err := os.Mkdir(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	r, err := pool.Run(t.Context(), root, request("ls -a"), nil, nil)
+	r, err := pool.Run(t.Context(), root, request("ls -a"), nil, client.Watch{})
 	if err != nil || strings.Contains(r.Stdout.Text, ".git") {
 		t.Errorf("%+v, %v", r, err)
 	}

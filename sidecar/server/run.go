@@ -137,7 +137,7 @@ func (s *Server) do(ctx context.Context, r *run, req protocol.RunRequest) (resul
 	announced = true
 	s.announce(protocol.MethodRunStarted, r)
 	out := s.output(ctx, r, req, engine.Longest(req.RunParams))
-	request := sidecar.Request{ID: r.id, Dir: s.o.Root, Params: req.RunParams, Sink: out.write, Live: r.started}
+	request := sidecar.Request{ID: r.id, Dir: s.o.Root, Params: req.RunParams, Sink: out.write, Live: r.started, Building: func(b protocol.Building) { s.building(r, b) }}
 	if r.stdin != nil {
 		request.Stdin = r.stdin
 	}
@@ -193,6 +193,20 @@ func (s *Server) announce(method string, r *run) {
 				e.Run.Token = r.token
 			}
 			c.peer.Push(method, e)
+		}
+	}
+}
+
+// building tells every client how far the environment of a run is.
+func (s *Server) building(r *run, b protocol.Building) {
+	b.ID = r.id
+	for _, c := range s.everyone() {
+		if events, _ := c.wants(); (events || c == r.asker) && c.peer.Room() { // the next one says it all again
+			told := b
+			if c == r.asker {
+				told.Token = r.token
+			}
+			c.peer.Push(protocol.MethodBuilding, told)
 		}
 	}
 }

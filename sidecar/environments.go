@@ -1,0 +1,289 @@
+package sidecar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"code.sidecar.dev/nix"
+	"code.sidecar.dev/sidecar/config"
+	"code.sidecar.dev/sidecar/env"
+	"code.sidecar.dev/sidecar/env/host"
+	"code.sidecar.dev/sidecar/protocol"
+	"code.sidecar.dev/workspace/plainfile"
+)
+
+// hostEnvironment is the id of the environment of this machine's own programs, nixEnvironment of that which Nix makes of
+// a language and packages.
+const (
+	hostEnvironment = "host"
+	nixEnvironment  = "nix"
+)
+
+// Environment is this machine's own programs, as runs in the workspace at root can use them.
+func (e *Engine) Environment(root string) (env.Environment, error) {
+	path := e.settings.Host.Path
+	if path == "" {
+		path = e.getenv("PATH")
+	}
+	return host.Cached(host.Machine{Path: path, Home: e.home, Getenv: e.getenv, Dir: root}), nil
+}
+
+// Environments are all that runs in the workspace at root can ask for, the default first. Nothing is built.
+func (e *Engine) Environments(root string) ([]protocol.Environment, error) {
+	own, err := e.Environment(root)
+	if err != nil {
+		return nil, err
+	}
+	list := []protocol.Environment{env.List(own)}
+	if e.settings.Nix.Use == "never" || !e.hasNix(root) {
+		return list, nil
+	}
+	for _, p := range nix.Presets() {
+		list = append(list, e.preset(root, p))
+	}
+	if e.settings.Nix.Use == "always" {
+		list = append(list[1:], list[0])
+	}
+	return list, nil
+}
+
+// preset lists an environment that comes with sidecar.
+func (e *Engine) preset(root string, p nix.Preset) protocol.Environment {
+	out := protocol.Environment{ID: p.Name, Provider: "nix", Summary: p.Summary, Packages: p.Packages, NotBuilt: true,
+		Languages: []protocol.Language{{Name: p.Language, Program: "in nixpkgs: " + p.Interpreter}}}
+	store, err := e.store(root)
+	if err != nil {
+		return out
+	}
+	built, ok := store.Cached(e.allowed(p.Spec(e.nixpkgs(root))))
+	if !ok {
+		return out
+	}
+	made := env.List(fromNix(p.Name, built, e.settings.Nix.Store))
+	out.NotBuilt, out.Languages, out.Path = false, made.Languages, made.Path
+	return out
+}
+
+// wanted is what of Nix a request needs; ok is false for one that this machine's own programs serve.
+func (e *Engine) wanted(root string, own env.Environment, p protocol.RunParams) (id string, spec nix.Spec, ok bool, err error) {
+	use := e.settings.Nix.Use
+	lang, langErr := env.Lookup(p.Language)
+	if p.Language != "" && langErr != nil {
+		return "", spec, false, bad("", "%v", langErr)
+	}
+	var preset *nix.Preset
+	for _, candidate := range nix.Presets() {
+		if candidate.Name == p.Environment {
+			preset = &candidate
+		}
+	}
+	switch {
+	case p.Environment == hostEnvironment && len(p.Packages) > 0:
+		return "", spec, false, bad("leave the environment out, so that Nix makes one", "packages cannot be added to the environment host: its programs are those of this machine")
+	case p.Environment == hostEnvironment, p.Environment == "" && len(p.Packages) == 0 && use == "never":
+		return "", spec, false, nil
+	case p.Environment != "" && p.Environment != nixEnvironment && preset == nil:
+		return "", spec, false, e.unknown(p.Environment)
+	case use == "never":
+		return "", spec, false, &protocol.Error{Kind: protocol.Denied, Message: "environments from Nix are off", Hint: "set nix.use to auto in the user's config"}
+	case preset != nil:
+		return preset.Name, preset.Spec(e.nixpkgs(root), p.Packages...), true, nil
+	case p.Environment == "" && len(p.Packages) == 0 && use == "auto" && (p.Language == "" || has(own, lang) || !e.hasNix(root)):
+		return "", spec, false, nil
+	}
+	return nixEnvironment, nix.Spec{Nixpkgs: e.nixpkgs(root), Interpreter: lang.Attr, Packages: slices.Concat(beside(lang), p.Packages)}, true, nil
+}
+
+// beside are packages that a language needs beside its interpreter, as its preset has them.
+func beside(lang env.Language) []string {
+	for _, p := range nix.Presets() {
+		if p.Name == lang.Name {
+			return p.Packages
+		}
+	}
+	return nil
+}
+
+func has(e env.Environment, lang env.Language) bool {
+	_, ok := e.Interpreters[lang.Name]
+	return ok
+}
+
+func (e *Engine) unknown(id string) error {
+	known := []env.Environment{{ID: hostEnvironment}, {ID: nixEnvironment}}
+	for _, p := range nix.Presets() {
+		known = append(known, env.Environment{ID: p.Name})
+	}
+	_, err := env.Named(id, known)
+	return &protocol.Error{Kind: protocol.UnknownEnvironment, Message: err.Error(), Hint: "ask `sidecar envs` (list_envs) for those that there are", Err: err}
+}
+
+// environment is what a request runs in; what is not built yet is built, and building is told how far that is.
+func (e *Engine) environment(ctx context.Context, root string, p protocol.RunParams, building func(protocol.Building)) (env.Environment, error) {
+	own, err := e.Environment(root)
+	if err != nil {
+		return own, err
+	}
+	id, spec, ok, err := e.wanted(root, own, p)
+	if err != nil || !ok {
+		return own, err
+	}
+	store, err := e.store(root)
+	if err != nil {
+		return own, nixError(err)
+	}
+	name := named(spec)
+	built, err := store.Build(ctx, e.allowed(spec), func(n nix.Progress) {
+		if building != nil {
+			building(protocol.Building{Environment: name, Stage: n.Stage, Name: n.Name, Done: n.Built + n.Fetched, Total: n.ToBuild + n.ToFetch})
+		}
+	})
+	if err != nil {
+		return own, nixError(err)
+	}
+	return fromNix(id, built, e.settings.Nix.Store), nil
+}
+
+// named says for people what is built.
+func named(s nix.Spec) string {
+	text := strings.Join(s.Packages, ", ")
+	switch {
+	case s.Interpreter == "":
+		return text
+	case text == "":
+		return s.Interpreter
+	}
+	return s.Interpreter + " with " + text
+}
+
+// allowed puts the person's settings into a request.
+func (e *Engine) allowed(s nix.Spec) nix.Spec {
+	n := e.settings.Nix
+	s.Deny = n.PackageDenylist
+	s.Allow = nix.Allow{Unfree: n.AllowUnfree, Broken: n.AllowBroken, Insecure: n.AllowInsecure}
+	return s
+}
+
+// nixpkgs is where packages come from: what the settings name, what the project's flake.lock pins, or the default. A lock
+// is the project's, so it counts only where it leads to nixpkgs' own repository: it may choose the age, not the source.
+func (e *Engine) nixpkgs(root string) nix.Source {
+	if ref := e.settings.Nix.Nixpkgs; ref != "" {
+		return nix.Source{Ref: ref}
+	}
+	if lock, err := plainfile.Read(filepath.Join(root, "flake.lock")); err == nil {
+		if pin, ok, err := nix.LockedNixpkgs(lock); err == nil && ok && pin.Official() {
+			return pin
+		}
+	}
+	return nix.Source{Ref: nix.DefaultNixpkgs}
+}
+
+// hasNix says whether there is a nix to be asked; whether it can do what is needed shows when it is.
+func (e *Engine) hasNix(root string) bool { return e.nixProgram(root) != "" }
+
+// nixProgram is the configured nix, or the first on PATH outside the workspace.
+func (e *Engine) nixProgram(root string) string {
+	if set := e.settings.Nix.Program; set != "" {
+		return set
+	}
+	file, _ := host.Tool(host.Machine{Path: e.getenv("PATH"), Home: e.home, Getenv: e.getenv, Dir: root}, "nix")
+	return file
+}
+
+// nixVariables are what Nix's own environment is taken from.
+var nixVariables = []string{
+	"HOME", "USER", "LOGNAME", "LANG", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
+	"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "NIX_SSL_CERT_FILE", "CURL_CA_BUNDLE", "SSH_AUTH_SOCK", "NIX_REMOTE", "NIX_CONF_DIR", "NIX_USER_CONF_FILES",
+	"NIX_STATE_DIR", "NIX_LOG_DIR", "NIX_DAEMON_SOCKET_PATH", "NIX_SSHOPTS",
+}
+
+// store is the cache of environments with the client's settings. It is made once for each of them.
+func (e *Engine) store(root string) (*nix.Store, error) {
+	program := e.nixProgram(root)
+	if program == "" {
+		return nil, &nix.MissingError{Path: e.getenv("PATH")}
+	}
+	cache, err := config.CacheDir()
+	if err != nil {
+		return nil, err
+	}
+	n := e.settings.Nix
+	o := nix.Options{Dir: filepath.Join(cache, "nix"), Program: program, Path: e.getenv("PATH"), Root: n.Store, Substituters: n.Substituters,
+		TrustedKeys: n.TrustedKeys, Builders: n.Builders, Offline: n.Offline, Limit: n.BuildTimeout}
+	for _, name := range nixVariables {
+		if value := e.getenv(name); value != "" {
+			o.Environ = append(o.Environ, name+"="+value)
+		}
+	}
+	key := fmt.Sprintf("%q", []any{o.Dir, o.Program, o.Path, o.Root, o.Substituters, o.TrustedKeys, o.Builders, o.Offline, o.Limit, o.Environ})
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if made := e.stores[key]; made != nil {
+		return made, nil
+	}
+	made, err := nix.Open(o)
+	if err != nil {
+		return nil, err
+	}
+	if len(e.stores) >= maxStores { // each client's settings can differ, and be changed; none holds anything
+		clear(e.stores)
+	}
+	e.stores[key] = made
+	return made, nil
+}
+
+// maxStores is of how many settings a store is remembered.
+const maxStores = 32
+
+// fromNix is what Nix built, as an environment: each language whose program is in it.
+func fromNix(id string, b nix.Built, root string) env.Environment {
+	out := env.Environment{ID: id, Provider: "nix", Interpreters: map[string]env.Interpreter{}, Path: []string{b.Bin()},
+		Env:   []string{"SSL_CERT_FILE=" + b.Out + "/etc/ssl/certs/ca-bundle.crt", "NIX_SSL_CERT_FILE=" + b.Out + "/etc/ssl/certs/ca-bundle.crt"},
+		Store: &env.Store{Folder: filepath.Join("/", root, env.StoreFolder), Out: b.Out}}
+	for _, path := range b.Closure {
+		out.Store.Names = append(out.Store.Names, filepath.Base(path))
+	}
+	for _, lang := range env.Languages {
+		for _, p := range lang.Programs {
+			program := filepath.Join(b.Bin(), p.Name)
+			if _, err := os.Lstat(filepath.Join(b.Real(b.Bin()), p.Name)); err != nil {
+				continue
+			}
+			out.Interpreters[lang.Name] = env.Interpreter{Language: lang, Program: program, Argv: append([]string{program}, p.Args...), Via: "nixpkgs " + b.Nixpkgs.String()}
+			break
+		}
+	}
+	return out
+}
+
+// nixError gives Nix's errors their kinds; each says by itself what to do, on its further lines.
+func nixError(err error) error {
+	var known *protocol.Error
+	if errors.As(err, &known) {
+		return known
+	}
+	message, hint, _ := strings.Cut(err.Error(), "\n")
+	out := &protocol.Error{Kind: protocol.BuildFailed, Message: message, Hint: hint, Err: err}
+	switch err := err.(type) {
+	case *nix.SpecError, *nix.UnknownError:
+		out.Kind = protocol.BadRequest
+	case *nix.DeniedError, *nix.RefusedError:
+		out.Kind = protocol.Denied
+	case *nix.MissingError:
+		out.Kind, out.Message = protocol.BackendMissing, "packages and environments from Nix need Nix, and "+strings.TrimPrefix(message, "nix: ")
+		out.Hint = "leave packages and environment out and use what is installed (`sidecar envs`, list_envs), or install Nix (https://nixos.org/download)"
+	case *nix.VersionError, *nix.StoreError:
+		out.Kind = protocol.BackendMissing
+	default:
+		if errors.Is(err, context.Canceled) {
+			out.Kind, out.Message = protocol.Cancelled, "cancelled while its environment was built"
+		}
+	}
+	return out
+}
