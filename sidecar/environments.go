@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"code.sidecar.dev/nix"
 	"code.sidecar.dev/sidecar/config"
@@ -286,4 +287,23 @@ func nixError(err error) error {
 		}
 	}
 	return out
+}
+
+// Collected says what Collect did.
+type Collected struct {
+	Kept    int `json:"kept"`
+	Dropped int `json:"dropped"`
+}
+
+// Collect lets go of the environments that have not been used for so long: Nix's own collector may then take them.
+func (e *Engine) Collect(root string, unused time.Duration) (Collected, error) {
+	store, err := e.store(root)
+	if err != nil {
+		return Collected{}, nixError(err)
+	}
+	done, err := store.Collect(unused)
+	if err != nil {
+		return Collected{}, nixError(err)
+	}
+	return Collected{Kept: done.Kept, Dropped: len(done.Environments)}, nil
 }
