@@ -1,7 +1,8 @@
 package sidecar
 
 import (
-	"path/filepath"
+	"maps"
+	"slices"
 
 	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sidecar/env"
@@ -12,8 +13,8 @@ import (
 func (j job) closure(p *sandbox.Policy) {
 	store := j.env.Store
 	p.Picks = append(p.Picks, sandbox.Pick{Source: store.Folder, Target: env.StoreFolder, Names: store.Names})
-	for target, program := range map[string]string{"/bin/sh": "bin/sh", "/usr/bin/env": "bin/env"} {
-		p.Links = append(p.Links, sandbox.Link{Target: target, To: filepath.Join(store.Out, program)})
+	for _, target := range slices.Sorted(maps.Keys(store.Links)) {
+		p.Links = append(p.Links, sandbox.Link{Target: target, To: store.Links[target]})
 	}
 	p.Files = append(p.Files, sandbox.File{Target: "/etc/os-release", Data: []byte("ID=sidecar\nNAME=sidecar\nPRETTY_NAME=\"an environment of Nix\"\n"), Mode: 0o444})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,7 +46,11 @@ func (e *Engine) Environments(root string) ([]protocol.Environment, error) {
 		return list, nil
 	}
 	for _, p := range nix.Presets() {
-		list = append(list, e.preset(root, p))
+		list = append(list, e.listed(root, p.Name, p.Spec(e.nixpkgs(root)), protocol.Environment{Summary: p.Summary, Packages: p.Packages,
+			Languages: []protocol.Language{{Name: p.Language, Program: "in nixpkgs: " + p.Interpreter}}}))
+	}
+	for _, id := range slices.Sorted(maps.Keys(e.settings.Nix.Environments)) {
+		list = append(list, e.listed(root, id, e.named(id), protocol.Environment{Summary: e.settings.Nix.Environments[id], Languages: []protocol.Language{}}))
 	}
 	if e.settings.Nix.Use == "always" {
 		list = append(list[1:], list[0])
@@ -53,19 +58,25 @@ func (e *Engine) Environments(root string) ([]protocol.Environment, error) {
 	return list, nil
 }
 
-// preset lists an environment that comes with sidecar.
-func (e *Engine) preset(root string, p nix.Preset) protocol.Environment {
-	out := protocol.Environment{ID: p.Name, Provider: "nix", Summary: p.Summary, Packages: p.Packages, NotBuilt: true,
-		Languages: []protocol.Language{{Name: p.Language, Program: "in nixpkgs: " + p.Interpreter}}}
+// named is the environment that the settings have under an id: a flake and its output. Dev shells have variables too.
+func (e *Engine) named(id string) nix.Spec {
+	flake, attr, _ := strings.Cut(e.settings.Nix.Environments[id], "#")
+	return nix.Spec{Output: nix.Output{Flake: flake, Attr: attr, Shell: strings.HasPrefix(attr, "devShells.")}}
+}
+
+// listed is an environment as clients see it: about says what is known of it also when it is not built.
+func (e *Engine) listed(root, id string, spec nix.Spec, about protocol.Environment) protocol.Environment {
+	out := about
+	out.ID, out.Provider, out.NotBuilt = id, "nix", true
 	store, err := e.store(root)
 	if err != nil {
 		return out
 	}
-	built, ok := store.Cached(e.allowed(p.Spec(e.nixpkgs(root))))
+	built, ok := store.Cached(e.allowed(spec))
 	if !ok {
 		return out
 	}
-	made := env.List(fromNix(p.Name, built, e.settings.Nix.Store))
+	made := env.List(fromNix(id, built, e.settings.Nix.Store))
 	out.NotBuilt, out.Languages, out.Path = false, made.Languages, made.Path
 	return out
 }
@@ -88,6 +99,11 @@ func (e *Engine) wanted(root string, own env.Environment, p protocol.RunParams) 
 		return "", spec, false, bad("leave the environment out, so that Nix makes one", "packages cannot be added to the environment host: its programs are those of this machine")
 	case p.Environment == hostEnvironment, p.Environment == "" && len(p.Packages) == 0 && use == "never":
 		return "", spec, false, nil
+	case use != "never" && e.settings.Nix.Environments[p.Environment] != "":
+		if len(p.Packages) > 0 {
+			return "", spec, false, bad("leave one of them out", "packages cannot be added to the environment %s: it is what its flake makes it", p.Environment)
+		}
+		return p.Environment, e.named(p.Environment), true, nil
 	case p.Environment != "" && p.Environment != nixEnvironment && preset == nil:
 		return "", spec, false, e.unknown(p.Environment)
 	case use == "never":
@@ -120,6 +136,9 @@ func (e *Engine) unknown(id string) error {
 	for _, p := range nix.Presets() {
 		known = append(known, env.Environment{ID: p.Name})
 	}
+	for name := range e.settings.Nix.Environments {
+		known = append(known, env.Environment{ID: name})
+	}
 	_, err := env.Named(id, known)
 	return &protocol.Error{Kind: protocol.UnknownEnvironment, Message: err.Error(), Hint: "ask `sidecar envs` (list_envs) for those that there are", Err: err}
 }
@@ -138,7 +157,7 @@ func (e *Engine) environment(ctx context.Context, root string, p protocol.RunPar
 	if err != nil {
 		return own, nixError(err)
 	}
-	name := named(spec)
+	name := described(spec)
 	built, err := store.Build(ctx, e.allowed(spec), func(n nix.Progress) {
 		if building != nil {
 			building(protocol.Building{Environment: name, Stage: n.Stage, Name: n.Name, Done: n.Built + n.Fetched, Total: n.ToBuild + n.ToFetch})
@@ -150,10 +169,12 @@ func (e *Engine) environment(ctx context.Context, root string, p protocol.RunPar
 	return fromNix(id, built, e.settings.Nix.Store), nil
 }
 
-// named says for people what is built.
-func named(s nix.Spec) string {
+// described says for people what is built.
+func described(s nix.Spec) string {
 	text := strings.Join(s.Packages, ", ")
 	switch {
+	case s.Output.Flake != "":
+		return s.Output.Flake + "#" + s.Output.Attr
 	case s.Interpreter == "":
 		return text
 	case text == "":
@@ -244,20 +265,64 @@ const maxStores = 32
 
 // fromNix is what Nix built, as an environment: each language whose program is in it.
 func fromNix(id string, b nix.Built, root string) env.Environment {
-	out := env.Environment{ID: id, Provider: "nix", Interpreters: map[string]env.Interpreter{}, Path: []string{b.Bin()},
-		Env:   []string{"SSL_CERT_FILE=" + b.Out + "/etc/ssl/certs/ca-bundle.crt", "NIX_SSL_CERT_FILE=" + b.Out + "/etc/ssl/certs/ca-bundle.crt"},
-		Store: &env.Store{Folder: filepath.Join("/", root, env.StoreFolder), Out: b.Out}}
+	out := env.Environment{ID: id, Provider: "nix", Interpreters: map[string]env.Interpreter{}, Path: searchPath(b), Env: variables(b),
+		Store: &env.Store{Folder: filepath.Join("/", root, env.StoreFolder), Links: map[string]string{}}}
 	for _, path := range b.Closure {
 		out.Store.Names = append(out.Store.Names, filepath.Base(path))
 	}
+	for target, names := range map[string][]string{"/bin/sh": {"sh", "bash"}, "/usr/bin/env": {"env"}} {
+		if program := programOf(out, names...); program != "" {
+			out.Store.Links[target] = program
+		}
+	}
 	for _, lang := range env.Languages {
 		for _, p := range lang.Programs {
-			program := filepath.Join(b.Bin(), p.Name)
-			if _, err := os.Lstat(filepath.Join(b.Real(b.Bin()), p.Name)); err != nil {
+			program := programOf(out, p.Name)
+			if program == "" {
 				continue
 			}
 			out.Interpreters[lang.Name] = env.Interpreter{Language: lang, Program: program, Argv: append([]string{program}, p.Args...), Via: "nixpkgs " + b.Nixpkgs.String()}
 			break
+		}
+	}
+	return out
+}
+
+// programOf is the first of the names that is in an environment's PATH.
+func programOf(e env.Environment, names ...string) string {
+	for _, name := range names {
+		for _, dir := range e.Path {
+			program := filepath.Join(dir, name)
+			if _, err := os.Lstat(e.Real(program)); err == nil {
+				return program
+			}
+		}
+	}
+	return ""
+}
+
+// searchPath is PATH in an environment: its folder of programs, or what of the store a dev shell has in its own.
+func searchPath(b nix.Built) []string {
+	if b.Bin() != "" {
+		return []string{b.Bin()}
+	}
+	return slices.DeleteFunc(filepath.SplitList(b.Variables["PATH"]), func(dir string) bool { return !strings.HasPrefix(dir, env.StoreFolder+"/") })
+}
+
+// ours are variables that the sandbox sets by itself, whatever a dev shell says, or that only Nix's own builder needs.
+var ours = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "OLDPWD", "TMPDIR", "TMP", "TEMP", "TEMPDIR", "TERM", "TZ", "SHLVL", "_",
+	"NIX_BUILD_TOP", "NIX_LOG_FD", "NIX_STORE", "out", "outputs", "builder", "shellHook"}
+
+// variables are an environment's own: where its certificates are, or what a dev shell exports.
+func variables(b nix.Built) []string {
+	if b.Bin() != "" {
+		bundle := b.Out + "/etc/ssl/certs/ca-bundle.crt"
+		return []string{"SSL_CERT_FILE=" + bundle, "NIX_SSL_CERT_FILE=" + bundle}
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(b.Variables)) {
+		if !slices.Contains(ours, name) && !strings.HasPrefix(name, "GIT_CONFIG") && !strings.HasPrefix(name, "SIDECAR") {
+			out = append(out, name+"="+b.Variables[name])
 		}
 	}
 	return out

@@ -115,7 +115,7 @@ func (f field) want() string {
 	case reflect.TypeFor[[]string]():
 		kind = "a list of " + kinds[f.tag.Get("each")].many
 	case reflect.TypeFor[map[string]string]():
-		kind = "a map from variable to value"
+		kind = "a map of " + kinds[f.tag.Get("each")].many + " to values"
 	default:
 		if words := f.words(); words != nil {
 			return strings.Join(words, " or ")

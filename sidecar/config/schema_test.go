@@ -128,6 +128,7 @@ nix.package_denylist   []             # default
 nix.allow_unfree       false          # default
 nix.allow_broken       false          # default
 nix.allow_insecure     []             # default
+nix.environments       {}             # default
 nix.substituters       []             # default
 nix.trusted_keys       []             # default
 nix.builders           []             # default

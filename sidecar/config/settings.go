@@ -107,6 +107,9 @@ type Nix struct {
 	AllowBroken bool `yaml:"allow_broken"`
 	// AllowInsecure are packages with known vulnerabilities, each with its version ("openssl-1.1.1w").
 	AllowInsecure []string `yaml:"allow_insecure" each:"text"`
+	// Environments are further environments by their ids, each a flake reference and an output ("github:me/envs#python",
+	// "/home/me/envs#devShells.x86_64-linux.default"). They are evaluated with all of the person's rights.
+	Environments map[string]string `yaml:"environments" each:"id"`
 	// Substituters replace Nix's own binary caches, TrustedKeys are keys beside Nix's own, and Builders are lines of Nix's
 	// machines file.
 	Substituters []string `yaml:"substituters" each:"text"`

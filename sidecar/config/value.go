@@ -170,6 +170,7 @@ var kinds = map[string]struct {
 	"text":     {"a text without control characters", "names", isText},
 	"inside":   {"a name or a path inside the workspace, without ..", "names or paths inside the workspace", isInside},
 	"absolute": {"an absolute path", "absolute paths", func(s string) bool { return isText(s) && path.IsAbs(s) }},
+	"id":       {"an id with letters, digits, ., _ and -", "ids", isID},
 	"variable": {"the name of an environment variable", "names of environment variables", isVariable},
 }
 
@@ -180,6 +181,11 @@ func isText(s string) bool {
 func isInside(s string) bool {
 	clean := path.Clean(s)
 	return isText(s) && !path.IsAbs(s) && clean != "." && clean != ".." && !strings.HasPrefix(clean, "../")
+}
+
+func isID(s string) bool {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	return s != "" && len(s) <= 64 && strings.Trim(s, letters+"._-") == "" && strings.Contains(letters, s[:1])
 }
 
 func isVariable(s string) bool {

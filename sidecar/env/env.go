@@ -71,8 +71,8 @@ type Store struct {
 	Folder string
 	// Names are the store paths' names.
 	Names []string
-	// Out is the environment's own store path.
-	Out string
+	// Links are programs that scripts count on by their path (/bin/sh, /usr/bin/env), and where they lead.
+	Links map[string]string
 }
 
 // StoreFolder is where every sandbox, and Nix itself, has the store.
