@@ -191,11 +191,15 @@ func (e *Engine) allowed(s nix.Spec) nix.Spec {
 	return s
 }
 
-// nixpkgs is where packages come from: what the settings name, what the project's flake.lock pins, or the default. A lock
-// is the project's, so it counts only where it leads to nixpkgs' own repository: it may choose the age, not the source.
+// nixpkgs is where packages come from: what the settings name, what the project's flake.lock pins if they say so, or the
+// default. A lock is the project's, and whoever writes it chooses what is evaluated and fetched on this machine: also where
+// it names nixpkgs' own repository, since GitHub serves the commits of forks under its name.
 func (e *Engine) nixpkgs(root string) nix.Source {
 	if ref := e.settings.Nix.Nixpkgs; ref != "" {
 		return nix.Source{Ref: ref}
+	}
+	if !e.settings.Nix.FollowLock {
+		return nix.Source{Ref: nix.DefaultNixpkgs}
 	}
 	if lock, err := plainfile.Read(filepath.Join(root, "flake.lock")); err == nil {
 		if pin, ok, err := nix.LockedNixpkgs(lock); err == nil && ok && pin.Official() {

@@ -122,6 +122,7 @@ env.pass               []             # default
 env.set                {TOKEN: "…"}   # user.yaml:3
 nix.use                auto           # default
 nix.nixpkgs            ""             # default
+nix.follow_lock        false          # default
 nix.program            ""             # default
 nix.store              ""             # default
 nix.package_denylist   []             # default

@@ -93,9 +93,11 @@ type Nix struct {
 	// Use is "auto" (default: for requests that name packages or an environment, and for languages that this machine
 	// lacks), "always" (for every run), or "never".
 	Use string `yaml:"use" oneof:"auto,always,never"`
-	// Nixpkgs is where packages come from, a flake reference; empty is the nixpkgs that the project's flake.lock pins, if
-	// that is nixpkgs' own repository, else its unstable branch.
+	// Nixpkgs is where packages come from, a flake reference; empty is nixpkgs' unstable branch.
 	Nixpkgs string `yaml:"nixpkgs"`
+	// FollowLock takes the nixpkgs that the project's flake.lock pins instead, if Nixpkgs is empty. For projects that the
+	// person trusts: who writes the lock chooses what Nix evaluates and fetches.
+	FollowLock bool `yaml:"follow_lock"`
 	// Program is a certain nix; empty is the first on PATH outside the workspace.
 	Program string `yaml:"program" each:"absolute"`
 	// Store is the folder of a store of one's own (nix --store), for who may not use the machine's; empty is that.
