@@ -20,8 +20,8 @@ var (
 // kinds say what nixpkgs' words mean, and the setting that allows such packages.
 var kinds = []struct{ words, kind, setting string }{
 	{"unfree", "unfree", "nix.allow_unfree: true"},
-	{"insecure", "insecure", "nix.permitted_insecure: [NAME]"},
-	{"vulnerabilities", "insecure", "nix.permitted_insecure: [NAME]"},
+	{"insecure", "insecure", "nix.allow_insecure: [NAME]"},
+	{"vulnerabilities", "insecure", "nix.allow_insecure: [NAME]"},
 	{"broken", "broken", "nix.allow_broken: true"},
 	{"", "unsupported", ""},
 }

@@ -102,7 +102,7 @@ func TestFailureKinds(t *testing.T) {
 			&RefusedError{Package: "vscode-1.90", Kind: "unfree", Reason: "Refusing to evaluate package 'vscode-1.90' in /nix/store/x.nix:7 because it has an unfree license ('unfree')", Setting: "nix.allow_unfree: true"}},
 		{"insecure", "error: Package ‘openssl-1.1.1w’ in /x.nix:7 is marked as insecure, refusing to evaluate.\n\n\nKnown issues:\n - OpenSSL 1.1 is reaching its end of life\n\nYou can install",
 			&RefusedError{Package: "openssl-1.1.1w", Kind: "insecure", Reason: "Package ‘openssl-1.1.1w’ in /x.nix:7 is marked as insecure, refusing to evaluate.",
-				Details: []string{"- OpenSSL 1.1 is reaching its end of life"}, Setting: "nix.permitted_insecure: [openssl-1.1.1w]"}},
+				Details: []string{"- OpenSSL 1.1 is reaching its end of life"}, Setting: "nix.allow_insecure: [openssl-1.1.1w]"}},
 		{"broken", "error: Package ‘a-1’ in /x.nix:7 is marked as broken, refusing to evaluate.",
 			&RefusedError{Package: "a-1", Kind: "broken", Reason: "Package ‘a-1’ in /x.nix:7 is marked as broken, refusing to evaluate.", Setting: "nix.allow_broken: true"}},
 		{"unsupported", "error: Package ‘a-1’ in /x.nix:7 is not available on the requested hostPlatform:\n  hostPlatform.config = \"x\"",

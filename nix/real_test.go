@@ -86,7 +86,7 @@ func TestFailures(t *testing.T) {
 		{[]string{"hello.version"}, []string{`"hello"`, "is no set of packages"}, new(*UnknownError)},
 		{[]string{"nodejs_20", "nodePackages.prettier"}, []string{`"nodePackages" is not in`}, new(*UnknownError)},
 		{[]string{"unfreetool"}, []string{"unfreetool-1.0", "has an unfree license", "nix.allow_unfree"}, new(*RefusedError)},
-		{[]string{"insecuretool"}, []string{"is marked as insecure", "nix.permitted_insecure: [insecuretool-1.0]"}, new(*RefusedError)},
+		{[]string{"insecuretool"}, []string{"is marked as insecure", "nix.allow_insecure: [insecuretool-1.0]"}, new(*RefusedError)},
 		{[]string{"brokentool"}, []string{"is marked as broken", "nix.allow_broken"}, new(*RefusedError)},
 		{[]string{"python3Packages.markedbroken"}, []string{"marked as broken"}, new(*RefusedError)},
 		{[]string{"brokenbuild"}, []string{"exit code 7", "\n  brokenbuild: this build always fails", "the whole log: " + store.options.Dir}, new(*BuildError)},
