@@ -20,10 +20,16 @@ func BenchmarkPrepare(b *testing.B) {
 	e := New(Options{StateDir: b.TempDir(), Getenv: os.Getenv})
 	defer e.Close()
 	for b.Loop() {
-		p, err := e.prepare(b.Context(), Request{ID: NewID(), Dir: dir, Params: protocol.RunParams{Language: "bash", Code: "true"}})
+		p, err := e.prepare(b.Context(), onHost(e, Request{ID: NewID(), Dir: dir, Params: protocol.RunParams{Language: "bash", Code: "true"}}))
 		if err != nil {
 			b.Fatal(err)
 		}
 		p.release()
 	}
+}
+
+// onHost is a request that has found its environment: this machine's programs.
+func onHost(e *Engine, r Request) Request {
+	r.environment, _ = e.Environment(r.Dir)
+	return r
 }

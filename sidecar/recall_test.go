@@ -90,7 +90,7 @@ func TestARunsOwnChangesToFactsStayItsOwn(t *testing.T) {
 	dir := many(t)
 	e := New(Options{StateDir: t.TempDir(), Getenv: os.Getenv})
 	defer e.Close()
-	p, err := e.prepare(t.Context(), Request{ID: "r", Dir: dir, Params: protocol.RunParams{Language: "bash", Code: ":"}})
+	p, err := e.prepare(t.Context(), onHost(e, Request{ID: "r", Dir: dir, Params: protocol.RunParams{Language: "bash", Code: ":"}}))
 	if err != nil {
 		t.Fatal(err)
 	}
