@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,8 +50,9 @@ func (e *Engine) Environments(root string) ([]protocol.Environment, error) {
 		list = append(list, e.listed(root, p.Name, p.Spec(e.nixpkgs(root)), protocol.Environment{Summary: p.Summary, Packages: p.Packages,
 			Languages: []protocol.Language{{Name: p.Language, Program: "in nixpkgs: " + p.Interpreter}}}))
 	}
-	for _, id := range slices.Sorted(maps.Keys(e.settings.Nix.Environments)) {
-		list = append(list, e.listed(root, id, e.named(id), protocol.Environment{Summary: e.settings.Nix.Environments[id], Languages: []protocol.Language{}}))
+	flakes := e.flakes()
+	for _, id := range slices.Sorted(maps.Keys(flakes)) {
+		list = append(list, e.listed(root, id, output(flakes[id]), protocol.Environment{Summary: flakes[id], Languages: []protocol.Language{}}))
 	}
 	if e.settings.Nix.Use == "always" {
 		list = append(list[1:], list[0])
@@ -58,9 +60,27 @@ func (e *Engine) Environments(root string) ([]protocol.Environment, error) {
 	return list, nil
 }
 
-// named is the environment that the settings have under an id: a flake and its output. Dev shells have variables too.
-func (e *Engine) named(id string) nix.Spec {
-	flake, attr, _ := strings.Cut(e.settings.Nix.Environments[id], "#")
+// flakes are the person's own environments by their ids, each a flake and its output: those of the settings, and those of
+// the variable NIX_SANDBOX_ENVS (a list with commas), which are called as their output, or as the last part of the flake.
+func (e *Engine) flakes() map[string]string {
+	out := map[string]string{}
+	for _, ref := range strings.Split(e.getenv("NIX_SANDBOX_ENVS"), ",") {
+		if ref = strings.TrimSpace(ref); ref != "" {
+			flake, attr, _ := strings.Cut(ref, "#")
+			id := attr[strings.LastIndexByte(attr, '.')+1:]
+			if id == "" || id == "default" {
+				id = path.Base(strings.TrimRight(flake, "/"))
+			}
+			out[id] = ref
+		}
+	}
+	maps.Copy(out, e.settings.Nix.Environments)
+	return out
+}
+
+// output is an environment of a flake. Dev shells have variables, too.
+func output(ref string) nix.Spec {
+	flake, attr, _ := strings.Cut(ref, "#")
 	return nix.Spec{Output: nix.Output{Flake: flake, Attr: attr, Shell: strings.HasPrefix(attr, "devShells.")}}
 }
 
@@ -99,11 +119,11 @@ func (e *Engine) wanted(root string, own env.Environment, p protocol.RunParams) 
 		return "", spec, false, bad("leave the environment out, so that Nix makes one", "packages cannot be added to the environment host: its programs are those of this machine")
 	case p.Environment == hostEnvironment, p.Environment == "" && len(p.Packages) == 0 && use == "never":
 		return "", spec, false, nil
-	case use != "never" && e.settings.Nix.Environments[p.Environment] != "":
+	case use != "never" && e.flakes()[p.Environment] != "":
 		if len(p.Packages) > 0 {
 			return "", spec, false, bad("leave one of them out", "packages cannot be added to the environment %s: it is what its flake makes it", p.Environment)
 		}
-		return p.Environment, e.named(p.Environment), true, nil
+		return p.Environment, output(e.flakes()[p.Environment]), true, nil
 	case p.Environment != "" && p.Environment != nixEnvironment && preset == nil:
 		return "", spec, false, e.unknown(p.Environment)
 	case use == "never":
@@ -136,7 +156,7 @@ func (e *Engine) unknown(id string) error {
 	for _, p := range nix.Presets() {
 		known = append(known, env.Environment{ID: p.Name})
 	}
-	for name := range e.settings.Nix.Environments {
+	for name := range e.flakes() {
 		known = append(known, env.Environment{ID: name})
 	}
 	_, err := env.Named(id, known)
