@@ -89,8 +89,15 @@ func (c *client) pass() error { return c.run("python", "pass") }
 // nothing runs the shortest program there is.
 func (c *client) nothing() error { return c.run("bash", ":") }
 
-func (c *client) run(language, code string) error {
-	raw, err := c.call("tools/call", map[string]any{"name": "run_code", "arguments": map[string]any{"language": language, "code": code}})
+func (c *client) run(language, code string) error { return c.runIn(language, code, "") }
+
+// runIn runs code in an environment, "" for the default.
+func (c *client) runIn(language, code, environment string) error {
+	arguments := map[string]any{"language": language, "code": code}
+	if environment != "" {
+		arguments["environment"] = environment
+	}
+	raw, err := c.call("tools/call", map[string]any{"name": "run_code", "arguments": arguments})
 	if err != nil {
 		return err
 	}

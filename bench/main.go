@@ -21,7 +21,7 @@ import (
 func main() {
 	check := flag.Bool("check", false, "exit with 1 when a target is missed")
 	rounds := flag.Int("rounds", 60, "how often each thing is measured")
-	only := flag.String("only", "", "the part whose name this is: overhead, channel, discovery, growth, memory")
+	only := flag.String("only", "", "the part whose name this is: overhead, channel, discovery, growth, memory, closure")
 	flag.Parse()
 	met, err := bench(flag.Arg(0), *rounds, *only)
 	if err != nil {
@@ -71,7 +71,7 @@ func bench(binary string, rounds int, only string) (met bool, err error) {
 var parts = []struct {
 	name    string
 	measure func(binary, dir string, rounds int) ([]row, error)
-}{{"overhead", overhead}, {"channel", channel}, {"discovery", discovery}, {"growth", growth}, {"memory", memory}}
+}{{"overhead", overhead}, {"channel", channel}, {"discovery", discovery}, {"growth", growth}, {"memory", memory}, {"closure", closures}}
 
 func show(rows []row) (met bool) {
 	met = true

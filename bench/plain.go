@@ -23,9 +23,13 @@ type plain struct {
 }
 
 // newPlain takes the arguments from sidecar's own plan of a run.
-func newPlain(binary, ws string) (*plain, error) {
-	cmd := exec.Command(binary, "run", "--workspace", ws, "--dry-run", "--json", "--language", "python", "-e", "pass")
+func newPlain(binary, ws string, flags ...string) (*plain, error) {
+	args := append([]string{"run", "--workspace", ws, "--dry-run", "--json", "--language", "python"}, flags...)
+	cmd := exec.Command(binary, append(args, "-e", "pass")...)
 	cmd.Stderr = os.Stderr
+	if len(flags) > 0 { // a closure's paths are mounts of bubblewrap then
+		cmd.Env = append(os.Environ(), "SIDECAR_SANDBOX_MOUNTS=argv")
+	}
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("planning a run: %w", err)
