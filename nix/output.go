@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -58,7 +59,12 @@ func (o Output) folder() string {
 	}
 	path, _, _ := strings.Cut(o.Flake, "?")
 	for _, scheme := range []string{"path:", "git+file://", "git+file:"} {
-		path = strings.TrimPrefix(path, scheme)
+		if rest, ok := strings.CutPrefix(path, scheme); ok {
+			if plain, err := url.PathUnescape(rest); err == nil {
+				rest = plain // a reference has a space as %20
+			}
+			path = rest
+		}
 	}
 	if filepath.IsAbs(path) {
 		return path

@@ -54,6 +54,18 @@ func (e *Engine) Environments(root string) ([]protocol.Environment, error) {
 	for _, id := range slices.Sorted(maps.Keys(flakes)) {
 		list = append(list, e.listed(root, id, output(flakes[id]), protocol.Environment{Summary: flakes[id], Languages: []protocol.Language{}}))
 	}
+	if t, ok := e.trusted(root); ok || isFile(filepath.Join(root, "flake.nix")) || isFile(filepath.Join(root, "shell.nix")) {
+		about := protocol.Environment{Summary: "the project's own dev shell", Languages: []protocol.Language{}}
+		if !ok {
+			about.Summary += ", which a person has to trust first (sidecar trust)"
+		}
+		if spec, has := projectShell(root, t); has {
+			if spec.Output.File != "" {
+				spec.Nixpkgs = e.nixpkgs(root)
+			}
+			list = append(list, e.listed(root, projectEnvironment, spec, about))
+		}
+	}
 	if e.settings.Nix.Use == "always" {
 		list = append(list[1:], list[0])
 	}
@@ -119,6 +131,12 @@ func (e *Engine) wanted(root string, own env.Environment, p protocol.RunParams) 
 		return "", spec, false, bad("leave the environment out, so that Nix makes one", "packages cannot be added to the environment host: its programs are those of this machine")
 	case p.Environment == hostEnvironment, p.Environment == "" && len(p.Packages) == 0 && use == "never":
 		return "", spec, false, nil
+	case use != "never" && p.Environment == projectEnvironment:
+		if len(p.Packages) > 0 {
+			return "", spec, false, bad("leave one of them out", "packages cannot be added to the project's own dev shell")
+		}
+		spec, err = e.project(root)
+		return projectEnvironment, spec, err == nil, err
 	case use != "never" && e.flakes()[p.Environment] != "":
 		if len(p.Packages) > 0 {
 			return "", spec, false, bad("leave one of them out", "packages cannot be added to the environment %s: it is what its flake makes it", p.Environment)
@@ -152,7 +170,7 @@ func has(e env.Environment, lang env.Language) bool {
 }
 
 func (e *Engine) unknown(id string) error {
-	known := []env.Environment{{ID: hostEnvironment}, {ID: nixEnvironment}}
+	known := []env.Environment{{ID: hostEnvironment}, {ID: nixEnvironment}, {ID: projectEnvironment}}
 	for _, p := range nix.Presets() {
 		known = append(known, env.Environment{ID: p.Name})
 	}
@@ -183,6 +201,10 @@ func (e *Engine) environment(ctx context.Context, root string, p protocol.RunPar
 			building(protocol.Building{Environment: name, Stage: n.Stage, Name: n.Name, Done: n.Built + n.Fetched, Total: n.ToBuild + n.ToFetch})
 		}
 	})
+	if err == nil && id == projectEnvironment && time.Since(built.At) < time.Minute { // what was evaluated just now was the project's files: still those?
+		t, _ := e.trusted(root)
+		err = unchanged(root, t)
+	}
 	if err != nil {
 		return own, nixError(err)
 	}
@@ -193,8 +215,10 @@ func (e *Engine) environment(ctx context.Context, root string, p protocol.RunPar
 func described(s nix.Spec) string {
 	text := strings.Join(s.Packages, ", ")
 	switch {
+	case s.Output.File != "":
+		return s.Output.File
 	case s.Output.Flake != "":
-		return s.Output.Flake + "#" + s.Output.Attr
+		return strings.TrimSuffix(s.Output.Flake+"#"+s.Output.Attr, "#")
 	case s.Interpreter == "":
 		return text
 	case text == "":

@@ -60,7 +60,7 @@ func command(t terminal) *cobra.Command {
 	p.StringVarP(&f.workspace, "workspace", "w", "", "project `folder`, in place of the one around the working folder")
 	p.BoolVarP(&f.verbose, "verbose", "v", false, "say on stderr what is done")
 	root.AddCommand(runCommand(f, t), mcpCommand(f, t), serveCommand(f, t), statusCommand(f, t), runsCommand(f, t), outputCommand(f, t),
-		cancelCommand(f, t), stopCommand(f, t), envsCommand(f, t), gcCommand(f, t), doctorCommand(f, t), workspaceCommand(f, t))
+		cancelCommand(f, t), stopCommand(f, t), envsCommand(f, t), trustCommand(f, t), gcCommand(f, t), doctorCommand(f, t), workspaceCommand(f, t))
 	return root
 }
 

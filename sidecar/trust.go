@@ -1,0 +1,206 @@
+package sidecar
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"code.sidecar.dev/nix"
+	"code.sidecar.dev/sidecar/protocol"
+	"code.sidecar.dev/workspace/plainfile"
+)
+
+// projectEnvironment is the id of a project's own dev shell. It is Nix code of the project, evaluated outside of any
+// sandbox, so only what a person has looked at and trusted is: the very content, as with direnv.
+const projectEnvironment = "project"
+
+// Trust is what a person trusted of a project's Nix code.
+type Trust struct {
+	Root string    `json:"root"`
+	At   time.Time `json:"at"`
+	// Files are the hashes of all that evaluation can read of the project's Nix code, by path from the root.
+	Files map[string]string `json:"files"`
+}
+
+// Bounds of the search for Nix code.
+const (
+	mostTrusted  = 500
+	mostSearched = 500_000
+)
+
+// notSearched are folders that no project keeps its Nix code in.
+var notSearched = map[string]bool{"node_modules": true, "target": true, "vendor": true, ".venv": true, ".direnv": true}
+
+// nixCode hashes the project's Nix code: every .nix file and its flake.lock. Links are not followed.
+func nixCode(root string) (map[string]string, error) {
+	files, seen := map[string]string{}, 0
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if seen++; err != nil || seen > mostSearched {
+			return errors.Join(err, tooLarge(seen > mostSearched))
+		}
+		if d.IsDir() && path != root && (notSearched[d.Name()] || d.Name() == ".git") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(d.Name(), ".nix") && d.Name() != "flake.lock" || d.IsDir() {
+			return nil
+		}
+		text, err := plainfile.Read(path)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		sum := sha256.Sum256(text)
+		files[rel] = hex.EncodeToString(sum[:])
+		return errors.Join(err, tooLarge(len(files) > mostTrusted))
+	})
+	return files, err
+}
+
+func tooLarge(is bool) error {
+	if !is {
+		return nil
+	}
+	return fmt.Errorf("more than %d files, or %d of them Nix code", mostSearched, mostTrusted)
+}
+
+// Trust records that a person trusts the Nix code of the project around dir as it is now.
+func (e *Engine) Trust(root string) (Trust, error) {
+	files, err := nixCode(root)
+	if err != nil {
+		return Trust{}, bad("name the flake in nix.environments instead", "the project's Nix code: %v", err)
+	}
+	if len(files) == 0 {
+		return Trust{}, bad("it is a project's flake.nix or shell.nix that is trusted", "%s has no Nix code", root)
+	}
+	t := Trust{Root: root, At: time.Now().Round(0), Files: files}
+	file, err := e.trustFile(root)
+	if err != nil {
+		return t, err
+	}
+	text, err := json.MarshalIndent(t, "", "  ")
+	if err != nil {
+		return t, err
+	}
+	return t, os.WriteFile(file, text, 0o600)
+}
+
+// Distrust takes it back.
+func (e *Engine) Distrust(root string) error {
+	file, err := e.trustFile(root)
+	if err == nil {
+		err = os.Remove(file)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// trustFile is where the trust in a project is recorded.
+func (e *Engine) trustFile(root string) (string, error) {
+	state, err := e.stateDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(state, "trust")
+	sum := sha256.Sum256([]byte(root))
+	return filepath.Join(dir, hex.EncodeToString(sum[:8])+".json"), os.MkdirAll(dir, 0o700)
+}
+
+// trusted is what was trusted of a project; ok is false when nothing was.
+func (e *Engine) trusted(root string) (t Trust, ok bool) {
+	file, err := e.trustFile(root)
+	if err != nil {
+		return t, false
+	}
+	text, err := os.ReadFile(file)
+	return t, err == nil && json.NewDecoder(bytes.NewReader(text)).Decode(&t) == nil && t.Root == root
+}
+
+// projectShell is the project's dev shell as a request to Nix; ok is false when it has none.
+func projectShell(root string, t Trust) (spec nix.Spec, ok bool) {
+	var watch []string
+	for _, rel := range slices.Sorted(maps.Keys(t.Files)) {
+		watch = append(watch, filepath.Join(root, rel))
+	}
+	if isFile(filepath.Join(root, "flake.nix")) {
+		ref := "path:"
+		if _, err := os.Lstat(filepath.Join(root, ".git")); err == nil {
+			ref = "git+file://" // what git knows of it, and not all of a large tree
+		}
+		ref += (&url.URL{Path: root}).EscapedPath() // it may have a space
+		return nix.Spec{Output: nix.Output{Flake: ref, Shell: true, Watch: watch}}, true
+	}
+	file := filepath.Join(root, "shell.nix")
+	return nix.Spec{Output: nix.Output{File: file, Shell: true, Watch: watch}}, isFile(file)
+}
+
+func isFile(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// project is the project's own dev shell. What is built of trusted code is used again without a question; to evaluate
+// anew, every file must be as it was trusted.
+func (e *Engine) project(root string) (nix.Spec, error) {
+	t, ok := e.trusted(root)
+	spec, has := projectShell(root, t)
+	switch {
+	case !has:
+		return spec, bad("it is made of the project's flake.nix or shell.nix", "the project %s has no dev shell", root)
+	case !ok:
+		return spec, untrusted("was not trusted yet")
+	}
+	if spec.Output.File != "" {
+		spec.Nixpkgs = e.nixpkgs(root)
+	}
+	if store, err := e.store(root); err == nil {
+		if _, built := store.Cached(spec); built {
+			return spec, nil
+		}
+	}
+	return spec, unchanged(root, t)
+}
+
+// unchanged refuses Nix code that is not what was trusted.
+func unchanged(root string, t Trust) error {
+	now, err := nixCode(root)
+	if err != nil {
+		return bad("", "the project's Nix code: %v", err)
+	}
+	if changed := changes(t.Files, now); changed != "" {
+		return untrusted("has changed since it was trusted (" + changed + ")")
+	}
+	return nil
+}
+
+func untrusted(what string) error {
+	return &protocol.Error{Kind: protocol.Denied, Message: "the project's Nix code " + what + ", and is evaluated outside of the sandbox",
+		Hint: "look at it, then run `sidecar trust` in a terminal of your own"}
+}
+
+// changes names the first file that differs.
+func changes(was, is map[string]string) string {
+	for _, rel := range slices.Sorted(maps.Keys(is)) {
+		if was[rel] != is[rel] {
+			return rel
+		}
+	}
+	for _, rel := range slices.Sorted(maps.Keys(was)) {
+		if is[rel] == "" {
+			return rel
+		}
+	}
+	return ""
+}
