@@ -23,14 +23,28 @@
         );
       # Commits have a short name; a dirty tree has none.
       version = self.shortRev or "dirty";
+      modules = import ./nix/modules.nix { inherit self; };
     in
     {
+      # Environments of your own: README.md has the arguments.
+      lib = {
+        mkEnv = import ./nix/mkEnv.nix;
+        # nix-sandbox-mcp's function of this name.
+        mkSandbox = { interpreter_type, ... }@args: self.lib.mkEnv args;
+      };
+      nixosModules.default = modules.nixos;
+      homeManagerModules.default = modules.homeManager;
+      templates.default = {
+        path = ./nix/template;
+        description = "A project with an environment for sidecar";
+      };
       packages = each (pkgs: import ./nix/packages.nix { inherit pkgs version; });
       devShells = each (pkgs: import ./nix/shell.nix { inherit pkgs; });
       checks = each (
         pkgs:
         import ./nix/checks.nix {
           inherit pkgs;
+          inherit (self) lib nixosModules homeManagerModules;
           packages = self.packages.${pkgs.system};
         }
       );

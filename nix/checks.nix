@@ -1,5 +1,11 @@
 # What `nix flake check` builds.
-{ pkgs, packages }:
+{
+  pkgs,
+  packages,
+  lib,
+  nixosModules,
+  homeManagerModules,
+}:
 # The program starts and names its version, found through nothing but its own closure.
 (
   if packages ? sidecar then
@@ -25,3 +31,6 @@
   else
     { }
 )
+# Environments are built, and the modules evaluated.
+// import ./checks/environments.nix { inherit pkgs lib; }
+// import ./checks/modules.nix { inherit pkgs nixosModules homeManagerModules; }

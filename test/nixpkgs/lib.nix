@@ -1,5 +1,7 @@
 # The few nixpkgs lib functions that the generated expressions use.
+let modules = import ./modules.nix; in
 rec {
+  inherit (modules) evalModules mkOptionType mergeEqualOption types mkOption mkEnableOption mkIf;
   inherit (builtins) concatStringsSep elem elemAt length filter map foldl' head tail attrNames isAttrs isString isFunction;
   splitString = sep: s: filter isString (builtins.split (escapeRegex sep) s);
   escapeRegex = s: builtins.replaceStrings [ "." "+" "*" "?" "(" ")" "[" "]" "{" "}" "|" "^" "$" ] [ "\\." "\\+" "\\*" "\\?" "\\(" "\\)" "\\[" "\\]" "\\{" "\\}" "\\|" "\\^" "\\$" ] s;
