@@ -97,6 +97,15 @@ func (c *client) runIn(language, code, environment string) error {
 	if environment != "" {
 		arguments["environment"] = environment
 	}
+	return c.runCode(arguments)
+}
+
+// runWith runs code with packages from Nix.
+func (c *client) runWith(language, code string, packages []string) error {
+	return c.runCode(map[string]any{"language": language, "code": code, "packages": packages})
+}
+
+func (c *client) runCode(arguments map[string]any) error {
 	raw, err := c.call("tools/call", map[string]any{"name": "run_code", "arguments": arguments})
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 )
 
 // closures compares a run in an environment of Nix that is built with the same arguments, its store paths as mounts
@@ -39,10 +40,54 @@ func closures(binary, dir string, rounds int) ([]row, error) {
 		return nil, err
 	}
 	ratio := float64(times[0]) / float64(times[1])
-	return []row{
+	beside, err := besideNix(binary, ws, min(rounds, 10))
+	if err != nil {
+		return nil, err
+	}
+	return append([]row{
 		{what: "the arguments of a run in a closure under plain bwrap", got: ms(times[1]), unit: " ms"},
 		{what: "run_code of `pass` in a closure", got: ms(times[0]), unit: " ms"},
 		{what: "run_code in a closure / plain bwrap", got: fmt.Sprintf("%.2f", ratio), want: "at most 1.35", met: ratio <= 1.35},
+	}, beside...), nil
+}
+
+// besideNix times the same command in an environment that is new, in one that is built, and as Nix itself runs it.
+func besideNix(binary, ws string, rounds int) ([]row, error) {
+	c, err := dial(binary, ws)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	packages := []string{"jq", "tree", "file", "ripgrep", "which", "bc", "gnutar", "gzip", "diffutils", "findutils"}
+	var cold []time.Duration
+	for i := range min(rounds, len(packages)) { // each another environment
+		began := time.Now()
+		if err := c.runWith("bash", "jq -n 1 >/dev/null", append([]string{"jq"}, packages[:i]...)); err != nil {
+			return nil, err
+		}
+		cold = append(cold, time.Since(began))
+	}
+	restarted := func() error {
+		if err := exec.Command(binary, "--workspace", ws, "stop").Run(); err != nil {
+			return err
+		}
+		return c.runWith("bash", "jq -n 1 >/dev/null", []string{"jq"})
+	}
+	warm := func() error { return c.runWith("bash", "jq -n 1 >/dev/null", []string{"jq"}) }
+	shell := func() error {
+		cmd := exec.Command("nix", "--extra-experimental-features", "nix-command flakes", "shell", os.Getenv("SIDECAR_NIX_NIXPKGS")+"#jq", os.Getenv("SIDECAR_NIX_NIXPKGS")+"#bash", "-c", "bash", "-c", "jq -n 1 >/dev/null")
+		cmd.Env = append(os.Environ(), "NIX_CONFIG=build-users-group =\nsubstituters =\n")
+		return cmd.Run()
+	}
+	times, err := inTurns(rounds, warm, restarted, shell)
+	if err != nil {
+		return nil, err
+	}
+	return []row{
+		{what: "jq, a new environment: evaluated and built", got: ms(median(cold)), unit: " ms"},
+		{what: "jq, the first run after the sidecar was restarted", got: ms(times[1]), unit: " ms"},
+		{what: "jq, a run in an environment that is built", got: ms(times[0]), unit: " ms"},
+		{what: "jq, by `nix shell`, no sandbox", got: ms(times[2]), unit: " ms"},
 	}, nil
 }
 
