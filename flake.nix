@@ -13,14 +13,23 @@
       ];
       # A nixpkgs that knows fewer systems (the offline stand-in of the tests) is served for those.
       known = builtins.filter (system: nixpkgs.legacyPackages ? ${system}) systems;
-      each =
-        f:
+      eachOf =
+        systems: f:
         builtins.listToAttrs (
           map (system: {
             name = system;
             value = f nixpkgs.legacyPackages.${system};
-          }) known
+          }) systems
         );
+      each = eachOf known;
+      # Where nixpkgs has a formatter of Nix code.
+      formatted = builtins.filter (
+        system:
+        let
+          pkgs = nixpkgs.legacyPackages.${system};
+        in
+        pkgs ? nixfmt || pkgs ? nixfmt-rfc-style
+      ) known;
       # Commits have a short name; a dirty tree has none.
       version = self.shortRev or "dirty";
       modules = import ./nix/modules.nix { inherit self; };
@@ -35,7 +44,8 @@
       nixosModules.default = modules.nixos;
       homeManagerModules.default = modules.homeManager;
       templates.default = {
-        path = ./nix/template;
+        # A text, since an old nix with a store elsewhere refuses the path.
+        path = "${./nix/template}";
         description = "A project with an environment for sidecar";
       };
       packages = each (pkgs: import ./nix/packages.nix { inherit pkgs version; });
@@ -48,6 +58,6 @@
           packages = self.packages.${pkgs.system};
         }
       );
-      formatter = each (pkgs: pkgs.nixfmt or pkgs.nixfmt-rfc-style or pkgs.bash);
+      formatter = eachOf formatted (pkgs: pkgs.nixfmt or pkgs.nixfmt-rfc-style);
     };
 }

@@ -7,10 +7,12 @@
 }:
 let
   inherit (pkgs) lib;
-  anything = default: lib.mkOption {
-    type = lib.types.anything;
-    inherit default;
-  };
+  anything =
+    default:
+    lib.mkOption {
+      type = lib.types.anything;
+      inherit default;
+    };
 
   evaluated =
     module: options: programs:
