@@ -18,6 +18,8 @@ type Output struct {
 	// Flake is a flake reference or an absolute folder; or File is a Nix file ("shell.nix"), absolute.
 	Flake string `json:"flake,omitempty"`
 	File  string `json:"file,omitempty"`
+	// Path is a store path that somebody built before, in place of both; nothing is evaluated.
+	Path string `json:"path,omitempty"`
 	// Attr is the output ("default" if empty).
 	Attr string `json:"attr,omitempty"`
 	// Shell takes the output as a dev shell: Built has its variables.
@@ -34,6 +36,11 @@ func (o Output) check() error {
 		return &SpecError{Field: "attribute", Value: o.Attr, Reason: "it has names with letters, digits, _, + and -, joined by dots"}
 	}
 	switch {
+	case o.Path != "":
+		if o.Flake != "" || o.File != "" || o.Attr != "" || o.Shell || !storePath.MatchString(o.Path) {
+			return &SpecError{Field: "store path", Value: o.Path, Reason: "it is /nix/store/HASH-NAME, and stands alone"}
+		}
+		return nil
 	case (o.Flake == "") == (o.File == ""):
 		return &SpecError{Field: "output", Value: o.Flake, Reason: "it is of a flake or of a file"}
 	case o.File != "":
@@ -54,6 +61,9 @@ func (o Output) check() error {
 
 // folder is the folder of the host that the output is made from, or "" for a flake from elsewhere.
 func (o Output) folder() string {
+	if o.Path != "" {
+		return filepath.Dir(o.Path)
+	}
 	if o.File != "" {
 		return filepath.Dir(o.File)
 	}
@@ -104,6 +114,9 @@ func hashOf(file string) string {
 
 // installable is the output as an argument of nix.
 func (o Output) installable() []string {
+	if o.Path != "" {
+		return []string{o.Path}
+	}
 	if o.File != "" {
 		args := []string{"--file", o.File}
 		if o.Attr != "" {
@@ -127,5 +140,5 @@ func (o Output) key(system string, source Source) string {
 
 // isSet says whether there is an output at all.
 func (o Output) isSet() bool {
-	return o.Flake != "" || o.File != "" || o.Attr != "" || o.Shell || len(o.Watch) > 0
+	return o.Flake != "" || o.File != "" || o.Path != "" || o.Attr != "" || o.Shell || len(o.Watch) > 0
 }

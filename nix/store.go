@@ -219,7 +219,7 @@ func (s *Store) buildLink(ctx context.Context, job job, key string, args ...stri
 	}
 	// nix build --json lists what it built; a store path of its own has no derivation.
 	var results []struct{ Outputs map[string]string }
-	if err := json.Unmarshal(out, &results); err != nil || len(results) != 1 {
+	if err := json.Unmarshal(out, &results); err != nil || len(results) != 1 || len(results[0].Outputs) == 0 {
 		return s.linked(key)
 	}
 	path := results[0].Outputs["out"]

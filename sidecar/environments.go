@@ -54,6 +54,10 @@ func (e *Engine) Environments(root string) ([]protocol.Environment, error) {
 	for _, id := range slices.Sorted(maps.Keys(flakes)) {
 		list = append(list, e.listed(root, id, output(flakes[id]), protocol.Environment{Summary: flakes[id], Languages: []protocol.Language{}}))
 	}
+	built := e.prebuilt()
+	for _, id := range slices.Sorted(maps.Keys(built)) {
+		list = append(list, e.listed(root, id, nix.Spec{Output: nix.Output{Path: built[id]}}, protocol.Environment{Summary: built[id], Languages: []protocol.Language{}}))
+	}
 	if t, ok := e.trusted(root); ok || isFile(filepath.Join(root, "flake.nix")) || isFile(filepath.Join(root, "shell.nix")) {
 		about := protocol.Environment{Summary: "the project's own dev shell", Languages: []protocol.Language{}}
 		if !ok {
@@ -70,6 +74,27 @@ func (e *Engine) Environments(root string) ([]protocol.Environment, error) {
 		list = append(list[1:], list[0])
 	}
 	return list, nil
+}
+
+// prebuilt are environments that somebody built before, by their ids: links to store paths (nix build -o LINK) in the
+// person's folder of environments.
+func (e *Engine) prebuilt() map[string]string {
+	base := e.getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(base) {
+		base = filepath.Join(e.home, ".config")
+	}
+	dir := filepath.Join(base, "sidecar", "environments")
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	out := map[string]string{}
+	for _, entry := range entries {
+		if path, err := os.Readlink(filepath.Join(dir, entry.Name())); err == nil && filepath.Dir(path) == env.StoreFolder {
+			out[entry.Name()] = path
+		}
+	}
+	return out
 }
 
 // flakes are the person's own environments by their ids, each a flake and its output: those of the settings, and those of
@@ -131,6 +156,11 @@ func (e *Engine) wanted(root string, own env.Environment, p protocol.RunParams) 
 		return "", spec, false, bad("leave the environment out, so that Nix makes one", "packages cannot be added to the environment host: its programs are those of this machine")
 	case p.Environment == hostEnvironment, p.Environment == "" && len(p.Packages) == 0 && use == "never":
 		return "", spec, false, nil
+	case use != "never" && e.prebuilt()[p.Environment] != "":
+		if len(p.Packages) > 0 {
+			return "", spec, false, bad("leave one of them out", "packages cannot be added to the environment %s: it was built before", p.Environment)
+		}
+		return p.Environment, nix.Spec{Output: nix.Output{Path: e.prebuilt()[p.Environment]}}, true, nil
 	case use != "never" && p.Environment == projectEnvironment:
 		if len(p.Packages) > 0 {
 			return "", spec, false, bad("leave one of them out", "packages cannot be added to the project's own dev shell")
@@ -174,6 +204,9 @@ func (e *Engine) unknown(id string) error {
 	for _, p := range nix.Presets() {
 		known = append(known, env.Environment{ID: p.Name})
 	}
+	for name := range e.prebuilt() {
+		known = append(known, env.Environment{ID: name})
+	}
 	for name := range e.flakes() {
 		known = append(known, env.Environment{ID: name})
 	}
@@ -215,6 +248,8 @@ func (e *Engine) environment(ctx context.Context, root string, p protocol.RunPar
 func described(s nix.Spec) string {
 	text := strings.Join(s.Packages, ", ")
 	switch {
+	case s.Output.Path != "":
+		return s.Output.Path
 	case s.Output.File != "":
 		return s.Output.File
 	case s.Output.Flake != "":
