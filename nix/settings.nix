@@ -99,6 +99,9 @@ let
     text = printable;
     inherit inside;
     absolute = text: printable text && builtins.substring 0 1 text == "/";
+    id =
+      text:
+      builtins.match "[A-Za-z0-9][A-Za-z0-9._-]*" text != null && builtins.stringLength text <= 64;
     variable = text: builtins.match "[A-Za-z_][A-Za-z0-9_]*" text != null;
   };
   fits = s: text: builtins.isString text && kinds.${s.each} text;
@@ -144,7 +147,7 @@ let
     list = s: lib.types.listOf (checked s (lib.removePrefix "a list of " s.want) (fits s));
     map =
       s:
-      lib.types.addCheck (lib.types.attrsOf (checked s "texts by variable" builtins.isString)) (
+      lib.types.addCheck (lib.types.attrsOf (checked s (lib.removePrefix "a map of " s.want) builtins.isString)) (
         value: builtins.isAttrs value && builtins.all (fits s) (builtins.attrNames value)
       );
   };

@@ -2,6 +2,7 @@ package sidecar
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -400,12 +401,33 @@ var ours = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "OLDPWD",
 func variables(b nix.Built) []string {
 	if b.Bin() != "" {
 		bundle := b.Out + "/etc/ssl/certs/ca-bundle.crt"
-		return []string{"SSL_CERT_FILE=" + bundle, "NIX_SSL_CERT_FILE=" + bundle}
+		return append([]string{"SSL_CERT_FILE=" + bundle, "NIX_SSL_CERT_FILE=" + bundle}, setBy(noted(b))...)
 	}
+	return setBy(b.Variables)
+}
+
+// noted are the variables of an environment that lib.mkEnv made, which it notes in a file.
+func noted(b nix.Built) map[string]string {
+	var about struct {
+		Env map[string]string `json:"env"`
+	}
+	link := filepath.Join(b.Real(b.Out), "share/sidecar/environment.json")
+	if to, err := os.Readlink(link); err == nil {
+		link = b.Real(to)
+	}
+	text, err := plainfile.Read(link)
+	if err != nil || json.Unmarshal(text, &about) != nil {
+		return nil
+	}
+	return about.Env
+}
+
+// setBy are variables as assignments, without those that are not an environment's to set.
+func setBy(vars map[string]string) []string {
 	var out []string
-	for _, name := range slices.Sorted(maps.Keys(b.Variables)) {
-		if !slices.Contains(ours, name) && !strings.HasPrefix(name, "GIT_CONFIG") && !strings.HasPrefix(name, "SIDECAR") {
-			out = append(out, name+"="+b.Variables[name])
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		if variable.MatchString(name) && !slices.Contains(ours, name) && !strings.HasPrefix(name, "GIT_CONFIG") && !strings.HasPrefix(name, "SIDECAR") {
+			out = append(out, name+"="+vars[name])
 		}
 	}
 	return out
@@ -419,7 +441,11 @@ func nixError(err error) error {
 	}
 	message, hint, _ := strings.Cut(err.Error(), "\n")
 	out := &protocol.Error{Kind: protocol.BuildFailed, Message: message, Hint: hint, Err: err}
-	switch err := err.(type) {
+	var failed *nix.BuildError
+	if errors.As(err, &failed) {
+		out.Log = failed.LogFile
+	}
+	switch err.(type) {
 	case *nix.SpecError, *nix.UnknownError:
 		out.Kind = protocol.BadRequest
 	case *nix.DeniedError, *nix.RefusedError:

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -19,13 +20,17 @@ func TestNixScripts(t *testing.T) {
 	requireSandbox(t)
 	bin := buildBinary(t)
 	tree := standIn(t)
+	mkEnv, err := filepath.Abs("../../nix/mkEnv.nix")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/nix",
 		Setup: func(e *testscript.Env) error {
 			home := filepath.Join(e.WorkDir, "home")
 			for name, value := range map[string]string{
 				"HOME": home, "XDG_STATE_HOME": filepath.Join(home, "state"), "XDG_CONFIG_HOME": filepath.Join(home, "config"), "XDG_CACHE_HOME": filepath.Join(home, "cache"),
-				"GIT_CONFIG_NOSYSTEM": "1", "PATH": filepath.Dir(bin) + ":/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "STANDIN": tree, "SIDECARPATH": filepath.Dir(bin) + ":/usr/local/bin:/usr/bin:/bin",
+				"GIT_CONFIG_NOSYSTEM": "1", "PATH": filepath.Dir(bin) + ":/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "STANDIN": tree, "MKENV": mkEnv, "SIDECARPATH": filepath.Dir(bin) + ":/usr/local/bin:/usr/bin:/bin",
 				"NIX_USER_CONF_FILES": filepath.Join(home, "nix.conf"),
 			} {
 				e.Setenv(name, value)
@@ -129,9 +134,25 @@ func TestNixOverMCP(t *testing.T) {
 			t.Errorf("list_envs lacks %s: %s", want, envs)
 		}
 	}
+	buildFails(t, ask)
 	refused, _ := ask(5, "tools/call", `{"name":"run_code","arguments":{"language":"bash","code":"true","packages":["ripgrpe"]}}`)
 	if !strings.Contains(refused, `"isError":true`) || !strings.Contains(refused, "did you mean ripgrep") {
 		t.Errorf("an unknown package: %s", refused)
+	}
+}
+
+// A build that fails says how: the end of its log in the error, and the whole as a resource.
+func buildFails(t *testing.T, ask func(int, string, string) (string, string)) {
+	t.Helper()
+	failed, _ := ask(6, "tools/call", `{"name":"run_code","arguments":{"language":"python","code":"1","packages":["python3Packages.brokenbuild"]}}`)
+	for _, want := range []string{"build_failed", "this build always fails", "sidecar://builds/"} {
+		if !strings.Contains(failed, want) {
+			t.Errorf("a failed build lacks %q: %s", want, failed)
+		}
+	}
+	uri := regexp.MustCompile(`sidecar://builds/[^"\\]+`).FindString(failed)
+	if log, _ := ask(7, "resources/read", fmt.Sprintf(`{"uri":%q}`, uri)); !strings.Contains(log, "this build always fails") {
+		t.Errorf("its log %s: %s", uri, log)
 	}
 }
 

@@ -54,6 +54,7 @@ let
       use = "never";
       offline = true;
       substituters = [ ];
+      environments.data = "github:me/envs#data";
     };
     protect.also = [ "tools/deploy.sh" ];
   };
@@ -69,6 +70,7 @@ let
       timeout: "1h30m"
       timeout_max: 7200
     nix:
+      environments: {"data":"github:me/envs#data"}
       offline: true
       substituters: []
       use: "never"
@@ -111,6 +113,8 @@ let
     { workspace.access = "none"; }
     { env.pass = [ "A B" ]; }
     { env.set."1A" = ""; }
+    { nix.environments."a b" = "github:me/envs#data"; }
+    { nix.environments.data = [ "github:me/envs#data" ]; }
     { nix.offline = "true"; }
     { nix.program = "nix"; }
   ];

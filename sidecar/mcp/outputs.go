@@ -19,6 +19,12 @@ const (
 	outputAbout    = "The whole output of a run that run_code did on this connection; stream is stdout or stderr. Results name it when they had to cut the output."
 )
 
+// logTemplate is the same for what Nix said while it built an environment, and failed.
+const (
+	logTemplate = "sidecar://builds/{name}"
+	logAbout    = "The whole log of building an environment that failed, for a call of run_code on this connection; the error names it."
+)
+
 const (
 	// mostOutputs is how many runs' outputs a connection can still be asked for.
 	mostOutputs = 200
@@ -49,9 +55,23 @@ func (o *outputs) remember(r protocol.RunResult) {
 		if out.File != "" {
 			out.Text = ""
 		}
-		uri := resourceOf(r.ID, s)
-		o.by[uri], o.order = out, append(o.order, uri)
+		o.put(resourceOf(r.ID, s), out)
 	}
+}
+
+// keep remembers one.
+func (o *outputs) keep(uri string, out protocol.Output) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.by == nil {
+		o.by = map[string]protocol.Output{}
+	}
+	o.put(uri, out)
+}
+
+// put is for who has the lock.
+func (o *outputs) put(uri string, out protocol.Output) {
+	o.by[uri], o.order = out, append(o.order, uri)
 	for len(o.order) > 2*mostOutputs {
 		delete(o.by, o.order[0])
 		o.order = o.order[1:]

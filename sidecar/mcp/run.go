@@ -3,6 +3,8 @@ package mcp
 import (
 	"context"
 	"errors"
+	"path/filepath"
+	"strings"
 
 	"code.sidecar.dev/sidecar/env"
 	"code.sidecar.dev/sidecar/protocol"
@@ -42,7 +44,7 @@ func (c *conn) run(call *call, where choice, params protocol.RunParams) *mcp.Cal
 	defer p.finish()
 	result, err := c.o.Run(call.ctx, where.root, where.source, params, Watch{Output: p.write, Building: p.building})
 	if err != nil {
-		return failure(err)
+		return c.failed(err)
 	}
 	if result.WorkspaceSource == "" {
 		result.WorkspaceSource = where.source
@@ -50,6 +52,17 @@ func (c *conn) run(call *call, where choice, params protocol.RunParams) *mcp.Cal
 	result.Notes = append(result.Notes, where.notes...)
 	c.outputs.remember(result)
 	return runResult(result)
+}
+
+// failed is failure, where the log of a build that failed is a resource.
+func (c *conn) failed(err error) *mcp.CallToolResult {
+	e := *asError(err)
+	if e.Log != "" {
+		uri := strings.Replace(logTemplate, "{name}", filepath.Base(e.Log), 1)
+		c.outputs.keep(uri, protocol.Output{File: e.Log})
+		e.Hint = strings.TrimLeft(e.Hint+"\nas a resource: "+uri, "\n")
+	}
+	return failure(&e)
 }
 
 // failure is a tool's error: a person's words in the text, the kind beside it for programs.

@@ -62,6 +62,7 @@ func newServer(c *conn) *server.MCPServer {
 	s.AddTool(runCodeTool(), c.runCode)
 	s.AddTool(listEnvsTool(), c.listEnvs)
 	s.AddResourceTemplate(mcp.NewResourceTemplate(outputTemplate, "run output", mcp.WithTemplateDescription(outputAbout), mcp.WithTemplateMIMEType("text/plain")), c.outputs.read)
+	s.AddResourceTemplate(mcp.NewResourceTemplate(logTemplate, "build log", mcp.WithTemplateDescription(logAbout), mcp.WithTemplateMIMEType("text/plain")), c.outputs.read)
 	return s
 }
 

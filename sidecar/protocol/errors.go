@@ -25,7 +25,9 @@ type Error struct {
 	Kind    ErrorKind `json:"kind"`
 	Message string    `json:"message"`
 	Hint    string    `json:"hint,omitempty"`
-	Err     error     `json:"-"`
+	// Log is a file with all that a build said; absolute.
+	Log string `json:"log,omitempty"`
+	Err error  `json:"-"`
 }
 
 // Error is the message, and the hint on a line of its own.

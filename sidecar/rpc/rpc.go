@@ -303,7 +303,7 @@ func onWire(err error) error {
 	if !errors.As(err, &known) {
 		known = &protocol.Error{Kind: protocol.Internal, Message: err.Error()}
 	}
-	data, _ := json.Marshal(map[string]string{"kind": string(known.Kind), "hint": known.Hint})
+	data, _ := json.Marshal(errorData{known.Kind, known.Hint, known.Log})
 	return &jsonrpc2.Error{Code: jsonrpc2.Code(known.Kind.Code()), Message: known.Message, Data: data}
 }
 
@@ -330,14 +330,18 @@ func fromWire(err error) error {
 
 func fromCode(wire *jsonrpc2.Error) error {
 	out := &protocol.Error{Kind: protocol.Internal, Message: wire.Message, Err: wire}
-	var data struct {
-		Kind protocol.ErrorKind `json:"kind"`
-		Hint string             `json:"hint"`
-	}
+	var data errorData
 	if json.Unmarshal(wire.Data, &data) == nil && data.Kind != "" {
-		out.Kind, out.Hint = data.Kind, data.Hint
+		out.Kind, out.Hint, out.Log = data.Kind, data.Hint, data.Log
 	}
 	return out
+}
+
+// errorData is what JSON-RPC's errors carry beside their message.
+type errorData struct {
+	Kind protocol.ErrorKind `json:"kind"`
+	Hint string             `json:"hint"`
+	Log  string             `json:"log,omitempty"`
 }
 
 // Params reads the parameters of a request; none are the zero value. The error is one of kind BadRequest.
