@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"code.sidecar.dev/nix"
+	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sidecar/config"
 	"code.sidecar.dev/sidecar/env"
 	"code.sidecar.dev/sidecar/env/host"
@@ -122,6 +124,24 @@ func output(ref string) nix.Spec {
 	return nix.Spec{Output: nix.Output{Flake: flake, Attr: attr, Shell: strings.HasPrefix(attr, "devShells.")}}
 }
 
+// within says that a flake reference is a folder of the workspace.
+func within(ref, root string) bool {
+	folder, _, _ := strings.Cut(ref, "?")
+	for _, scheme := range []string{"path:", "git+file://", "git+file:"} {
+		folder = strings.TrimPrefix(folder, scheme)
+	}
+	if plain, err := url.PathUnescape(folder); err == nil {
+		folder = plain
+	}
+	if !filepath.IsAbs(folder) {
+		return false
+	}
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = real
+	}
+	return sandbox.Inside(filepath.Clean(folder), root)
+}
+
 // listed is an environment as clients see it: about says what is known of it also when it is not built.
 func (e *Engine) listed(root, id string, spec nix.Spec, about protocol.Environment) protocol.Environment {
 	out := about
@@ -172,7 +192,11 @@ func (e *Engine) wanted(root string, own env.Environment, p protocol.RunParams) 
 		if len(p.Packages) > 0 {
 			return "", spec, false, bad("leave one of them out", "packages cannot be added to the environment %s: it is what its flake makes it", p.Environment)
 		}
-		return p.Environment, output(e.flakes()[p.Environment]), true, nil
+		if spec = output(e.flakes()[p.Environment]); within(spec.Output.Flake, root) {
+			return "", spec, false, &protocol.Error{Kind: protocol.Denied, Message: fmt.Sprintf("the flake of the environment %s lies in the project, where runs can change it, and is evaluated outside of the sandbox", p.Environment),
+				Hint: "use the environment project, after `sidecar trust`, or a copy of the flake elsewhere"}
+		}
+		return p.Environment, spec, true, nil
 	case p.Environment != "" && p.Environment != nixEnvironment && preset == nil:
 		return "", spec, false, e.unknown(p.Environment)
 	case use == "never":

@@ -93,7 +93,8 @@ type Nix struct {
 	// Use is "auto" (default: for requests that name packages or an environment, and for languages that this machine
 	// lacks), "always" (for every run), or "never".
 	Use string `yaml:"use" oneof:"auto,always,never"`
-	// Nixpkgs is where packages come from, a flake reference; empty is nixpkgs' unstable branch.
+	// Nixpkgs is where packages come from, a flake reference; empty is nixpkgs' unstable branch. It is evaluated outside of
+	// the sandbox: no folder that runs can change.
 	Nixpkgs string `yaml:"nixpkgs"`
 	// FollowLock takes the nixpkgs that the project's flake.lock pins instead, if Nixpkgs is empty. For projects that the
 	// person trusts: who writes the lock chooses what Nix evaluates and fetches.
