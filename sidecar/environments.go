@@ -344,7 +344,7 @@ func (e *Engine) store(root string) (*nix.Store, error) {
 		return nil, err
 	}
 	n := e.settings.Nix
-	o := nix.Options{Dir: filepath.Join(cache, "nix"), Program: program, Path: e.getenv("PATH"), Root: n.Store, Substituters: n.Substituters,
+	o := nix.Options{Dir: filepath.Join(cache, "nix"), Program: program, Path: host.SearchPath(host.Machine{Path: e.getenv("PATH"), Home: e.home, Getenv: e.getenv, Dir: root}), Root: n.Store, Substituters: n.Substituters,
 		TrustedKeys: n.TrustedKeys, Builders: n.Builders, Offline: n.Offline, Limit: n.BuildTimeout}
 	for _, name := range nixVariables {
 		if value := e.getenv(name); value != "" {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"code.sidecar.dev/sidecar/env"
 )
@@ -120,4 +121,17 @@ func Tool(m Machine, name string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// SearchPath is the PATH for a program of the host that itself looks for others (nix starts git): without the folders
+// that lie in the workspace, and without relative ones.
+func SearchPath(m Machine) string {
+	f := newFinder(m)
+	var dirs []string
+	for _, dir := range f.folders {
+		if filepath.IsAbs(dir.path) && !f.workspace.holds(dir.path) && !f.workspace.holds(dir.real) {
+			dirs = append(dirs, dir.path)
+		}
+	}
+	return strings.Join(dirs, string(filepath.ListSeparator))
 }
