@@ -59,8 +59,8 @@ func (o Output) check() error {
 	return checkRef("flake", o.Flake)
 }
 
-// folder is the folder of the host that the output is made from, or "" for a flake from elsewhere.
-func (o Output) folder() string {
+// Folder is the folder of the host that the output is made from, or "" for a flake from elsewhere.
+func (o Output) Folder() string {
 	if o.Path != "" {
 		return filepath.Dir(o.Path)
 	}
@@ -86,7 +86,7 @@ func (o Output) folder() string {
 func (o Output) state() []string {
 	files := append([]string{o.File}, o.Watch...)
 	if o.Flake != "" {
-		files = append(files, filepath.Join(o.folder(), "flake.nix"), filepath.Join(o.folder(), "flake.lock"))
+		files = append(files, filepath.Join(o.Folder(), "flake.nix"), filepath.Join(o.Folder(), "flake.lock"))
 	}
 	states := make([]string, 0, len(files))
 	for _, file := range files {
@@ -132,7 +132,7 @@ func (o Output) installable() []string {
 
 // key names what the output comes to; source is its locked flake, if it is not of this machine.
 func (o Output) key(system string, source Source) string {
-	if o.folder() != "" {
+	if o.Folder() != "" {
 		return keyOf("output", system, o, o.state())
 	}
 	return keyOf("output", system, o, source.NarHash)

@@ -36,8 +36,8 @@ type Options struct {
 	Config map[string]string
 }
 
-// passed are the variables that nix may have.
-var passed = []string{
+// Passed are the variables that nix may have; others of Environ are left out.
+var Passed = []string{
 	"HOME", "USER", "LOGNAME", "LANG", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
 	"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "NIX_SSL_CERT_FILE", "CURL_CA_BUNDLE", "SSH_AUTH_SOCK",
@@ -51,7 +51,7 @@ func (o Options) environment() []string {
 	home := false
 	for _, assignment := range o.Environ {
 		name, value, _ := strings.Cut(assignment, "=")
-		if !slices.Contains(passed, name) || name == "HOME" && unix.Access(value, unix.W_OK) != nil {
+		if !slices.Contains(Passed, name) || name == "HOME" && unix.Access(value, unix.W_OK) != nil {
 			continue
 		}
 		home = home || name == "HOME"

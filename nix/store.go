@@ -134,7 +134,7 @@ func (s *Store) target(spec Spec, lock func(Source) (Source, error)) (t target, 
 	}
 	if spec.Output.isSet() {
 		var flake Source
-		if spec.Output.folder() == "" {
+		if spec.Output.Folder() == "" {
 			if flake, err = lock(Source{Ref: spec.Output.Flake}); err != nil {
 				return t, err
 			}

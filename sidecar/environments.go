@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -124,16 +123,9 @@ func output(ref string) nix.Spec {
 	return nix.Spec{Output: nix.Output{Flake: flake, Attr: attr, Shell: strings.HasPrefix(attr, "devShells.")}}
 }
 
-// within says that a flake reference is a folder of the workspace.
-func within(ref, root string) bool {
-	folder, _, _ := strings.Cut(ref, "?")
-	for _, scheme := range []string{"path:", "git+file://", "git+file:"} {
-		folder = strings.TrimPrefix(folder, scheme)
-	}
-	if plain, err := url.PathUnescape(folder); err == nil {
-		folder = plain
-	}
-	if !filepath.IsAbs(folder) {
+// within says that a flake's folder is one of the workspace; "" is a flake from elsewhere.
+func within(folder, root string) bool {
+	if folder == "" {
 		return false
 	}
 	if real, err := filepath.EvalSymlinks(folder); err == nil {
@@ -177,26 +169,12 @@ func (e *Engine) wanted(root string, own env.Environment, p protocol.RunParams) 
 		return "", spec, false, bad("leave the environment out, so that Nix makes one", "packages cannot be added to the environment host: its programs are those of this machine")
 	case p.Environment == hostEnvironment, p.Environment == "" && len(p.Packages) == 0 && use == "never":
 		return "", spec, false, nil
-	case use != "never" && e.prebuilt()[p.Environment] != "":
-		if len(p.Packages) > 0 {
-			return "", spec, false, bad("leave one of them out", "packages cannot be added to the environment %s: it was built before", p.Environment)
+	case use != "never" && p.Environment != "":
+		if spec, ok, err = e.personal(root, p.Environment, len(p.Packages) > 0); ok {
+			return p.Environment, spec, err == nil, err
 		}
-		return p.Environment, nix.Spec{Output: nix.Output{Path: e.prebuilt()[p.Environment]}}, true, nil
-	case use != "never" && p.Environment == projectEnvironment:
-		if len(p.Packages) > 0 {
-			return "", spec, false, bad("leave one of them out", "packages cannot be added to the project's own dev shell")
-		}
-		spec, err = e.project(root)
-		return projectEnvironment, spec, err == nil, err
-	case use != "never" && e.flakes()[p.Environment] != "":
-		if len(p.Packages) > 0 {
-			return "", spec, false, bad("leave one of them out", "packages cannot be added to the environment %s: it is what its flake makes it", p.Environment)
-		}
-		if spec = output(e.flakes()[p.Environment]); within(spec.Output.Flake, root) {
-			return "", spec, false, &protocol.Error{Kind: protocol.Denied, Message: fmt.Sprintf("the flake of the environment %s lies in the project, where runs can change it, and is evaluated outside of the sandbox", p.Environment),
-				Hint: "use the environment project, after `sidecar trust`, or a copy of the flake elsewhere"}
-		}
-		return p.Environment, spec, true, nil
+	}
+	switch {
 	case p.Environment != "" && p.Environment != nixEnvironment && preset == nil:
 		return "", spec, false, e.unknown(p.Environment)
 	case use == "never":
@@ -207,6 +185,38 @@ func (e *Engine) wanted(root string, own env.Environment, p protocol.RunParams) 
 		return "", spec, false, nil
 	}
 	return nixEnvironment, nix.Spec{Nixpkgs: e.nixpkgs(root), Interpreter: lang.Attr, Packages: slices.Concat(beside(lang), p.Packages)}, true, nil
+}
+
+// personal is an environment that is not made of packages, and takes none: one that was built before, the project's dev
+// shell, or one of the person's flakes; ok is false for another id. A folder is read for it, so only requests that name
+// an environment come here.
+func (e *Engine) personal(root, id string, packages bool) (spec nix.Spec, ok bool, err error) {
+	refused := func(to string) error { return bad("leave one of them out", "packages cannot be added to %s", to) }
+	if path := e.prebuilt()[id]; path != "" {
+		if packages {
+			return spec, true, refused("the environment " + id + ": it was built before")
+		}
+		return nix.Spec{Output: nix.Output{Path: path}}, true, nil
+	}
+	if id == projectEnvironment {
+		if packages {
+			return spec, true, refused("the project's own dev shell")
+		}
+		spec, err = e.project(root)
+		return spec, true, err
+	}
+	ref := e.flakes()[id]
+	spec = output(ref)
+	switch {
+	case ref == "":
+		return spec, false, nil
+	case packages:
+		return spec, true, refused("the environment " + id + ": it is what its flake makes it")
+	case within(spec.Output.Folder(), root):
+		return spec, true, &protocol.Error{Kind: protocol.Denied, Message: fmt.Sprintf("the flake of the environment %s lies in the project, where runs can change it, and is evaluated outside of the sandbox", id),
+			Hint: "use the environment project, after `sidecar trust`, or a copy of the flake elsewhere"}
+	}
+	return spec, true, nil
 }
 
 // beside are packages that a language needs beside its interpreter, as its preset has them.
@@ -325,14 +335,6 @@ func (e *Engine) nixProgram(root string) string {
 	return file
 }
 
-// nixVariables are what Nix's own environment is taken from.
-var nixVariables = []string{
-	"HOME", "USER", "LOGNAME", "LANG", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
-	"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
-	"SSL_CERT_FILE", "SSL_CERT_DIR", "NIX_SSL_CERT_FILE", "CURL_CA_BUNDLE", "SSH_AUTH_SOCK", "NIX_REMOTE", "NIX_CONF_DIR", "NIX_USER_CONF_FILES",
-	"NIX_STATE_DIR", "NIX_LOG_DIR", "NIX_DAEMON_SOCKET_PATH", "NIX_SSHOPTS",
-}
-
 // store is the cache of environments with the client's settings. It is made once for each of them.
 func (e *Engine) store(root string) (*nix.Store, error) {
 	program := e.nixProgram(root)
@@ -346,7 +348,7 @@ func (e *Engine) store(root string) (*nix.Store, error) {
 	n := e.settings.Nix
 	o := nix.Options{Dir: filepath.Join(cache, "nix"), Program: program, Path: host.SearchPath(host.Machine{Path: e.getenv("PATH"), Home: e.home, Getenv: e.getenv, Dir: root}), Root: n.Store, Substituters: n.Substituters,
 		TrustedKeys: n.TrustedKeys, Builders: n.Builders, Offline: n.Offline, Limit: n.BuildTimeout}
-	for _, name := range nixVariables {
+	for _, name := range nix.Passed {
 		if value := e.getenv(name); value != "" {
 			o.Environ = append(o.Environ, name+"="+value)
 		}

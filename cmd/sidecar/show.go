@@ -53,11 +53,7 @@ func printJSON(t terminal, v any) error {
 
 // open makes the engine for the project around here.
 func (f *flags) open(t terminal) (e *sidecar.Engine, root string, err error) {
-	dir, _, err := f.folder()
-	if err != nil {
-		return nil, "", err
-	}
-	if root, err = sidecar.Root(dir); err != nil {
+	if root, err = f.here(); err != nil {
 		return nil, "", err
 	}
 	e, err = f.engine(root, t)

@@ -1,5 +1,7 @@
 package protocol
 
+import "errors"
+
 // ErrorKind is one of the few, stable kinds of error.
 type ErrorKind string
 
@@ -36,6 +38,15 @@ func (e *Error) Error() string {
 		return e.Message
 	}
 	return e.Message + "\n" + e.Hint
+}
+
+// AsError is err as a client sees it: the *Error in it, or one of kind Internal; nil stays nil.
+func AsError(err error) *Error {
+	var known *Error
+	if err != nil && !errors.As(err, &known) {
+		known = &Error{Kind: Internal, Message: err.Error()}
+	}
+	return known
 }
 
 // Unwrap gives the cause.

@@ -299,10 +299,7 @@ func onWire(err error) error {
 	if errors.As(err, &wire) {
 		return err
 	}
-	var known *protocol.Error
-	if !errors.As(err, &known) {
-		known = &protocol.Error{Kind: protocol.Internal, Message: err.Error()}
-	}
+	known := protocol.AsError(err)
 	data, _ := json.Marshal(errorData{known.Kind, known.Hint, known.Log})
 	return &jsonrpc2.Error{Code: jsonrpc2.Code(known.Kind.Code()), Message: known.Message, Data: data}
 }

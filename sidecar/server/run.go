@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -117,7 +116,7 @@ func (s *Server) do(ctx context.Context, r *run, req protocol.RunRequest) (resul
 	defer r.closeInput()
 	announced := false
 	defer func() {
-		if r.end(result, known(err)); announced {
+		if r.end(result, protocol.AsError(err)); announced {
 			s.announce(protocol.MethodRunEnded, r)
 		}
 	}()
@@ -169,18 +168,6 @@ func (c *client) forget(r *run) {
 			delete(c.dropped, key)
 		}
 	}
-}
-
-// known is err as clients see it.
-func known(err error) *protocol.Error {
-	if err == nil {
-		return nil
-	}
-	var k *protocol.Error
-	if errors.As(err, &k) {
-		return k
-	}
-	return &protocol.Error{Kind: protocol.Internal, Message: err.Error()}
 }
 
 // announce tells every client of a run's start or end.
