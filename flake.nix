@@ -35,19 +35,30 @@
       modules = import ./nix/modules.nix { inherit self; };
     in
     {
-      # Environments of your own: README.md has the arguments.
+      # README.md and docs/nix.md have the arguments. What needs no pkgs is there by system, too, as in agent-sandbox.nix.
       lib = {
         mkEnv = import ./nix/mkEnv.nix;
-        # nix-sandbox-mcp's function of this name.
-        mkSandbox = { interpreter_type, ... }@args: self.lib.mkEnv args;
-      };
+        mkSandbox = import ./nix/sandboxes.nix { inherit (self) packages; };
+        commonTools = import ./nix/commonTools.nix;
+      }
+      // each (pkgs: {
+        mkSandbox = args: self.lib.mkSandbox ({ inherit pkgs; } // args);
+        commonTools = self.lib.commonTools pkgs;
+      });
       nixosModules.default = modules.nixos;
       homeManagerModules.default = modules.homeManager;
-      templates.default = {
-        # A text, since an old nix with a store elsewhere refuses the path.
-        path = "${./nix/template}";
-        description = "A project with an environment for sidecar";
-      };
+      # A text, since an old nix with a store elsewhere refuses the path.
+      templates =
+        builtins.mapAttrs
+          (name: description: {
+            path = "${./nix/templates}/${name}";
+            inherit description;
+          })
+          {
+            default = "A project with an environment for sidecar";
+            claude = "A dev shell with Claude Code in the project's sandbox";
+            copilot = "A dev shell with GitHub's Copilot CLI in the project's sandbox";
+          };
       packages = each (pkgs: import ./nix/packages.nix { inherit pkgs version; });
       devShells = each (pkgs: import ./nix/shell.nix { inherit pkgs; });
       checks = each (

@@ -17,12 +17,26 @@ type client struct {
 	in  io.WriteCloser
 	out *bufio.Reader
 	id  int
+	// start is how the last run was started.
+	start string
+}
+
+// warmth is the setting performance.warm of the clients that are dialled. What is compared with plain bubblewrap call by
+// call is a run that starts its own sandbox.
+var warmth = "off"
+
+// dialWarm is dial for runs that find a sandbox ready.
+func dialWarm(binary, ws string) (*client, error) {
+	warmth = "auto"
+	defer func() { warmth = "off" }()
+	return dial(binary, ws)
 }
 
 // dial starts `sidecar mcp` for a workspace and introduces itself.
 func dial(binary, ws string, flags ...string) (*client, error) {
 	cmd := exec.Command(binary, append([]string{"mcp", "--workspace", ws}, flags...)...)
 	cmd.Stderr = os.Stderr
+	cmd.Env = append(os.Environ(), "SIDECAR_PERFORMANCE_WARM="+warmth)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -106,21 +120,38 @@ func (c *client) runWith(language, code string, packages []string) error {
 }
 
 func (c *client) runCode(arguments map[string]any) error {
+	_, err := c.do(arguments)
+	return err
+}
+
+// ran is what is looked at of a run's result.
+type ran struct {
+	ID       string
+	ExitCode *int
+	Stdout   struct{ Text string }
+}
+
+// do calls run_code; a program that fails is an error.
+func (c *client) do(arguments map[string]any) (ran, error) {
 	raw, err := c.call("tools/call", map[string]any{"name": "run_code", "arguments": arguments})
 	if err != nil {
-		return err
+		return ran{}, err
 	}
 	var result struct {
 		IsError           bool
-		StructuredContent struct{ ExitCode *int }
+		StructuredContent ran
+		Meta              struct {
+			Start string `json:"code.sidecar.dev/start"`
+		} `json:"_meta"`
 	}
 	if err := json.Unmarshal(raw, &result); err != nil {
-		return err
+		return ran{}, err
 	}
 	if code := result.StructuredContent.ExitCode; result.IsError || code == nil || *code != 0 {
-		return fmt.Errorf("run_code: %s", raw)
+		return ran{}, fmt.Errorf("run_code: %s", raw)
 	}
-	return nil
+	c.start = result.Meta.Start
+	return result.StructuredContent, nil
 }
 
 func (c *client) close() {

@@ -44,6 +44,11 @@ func closures(binary, dir string, rounds int) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
+	size, err := sizes(binary, dir, rounds)
+	if err != nil {
+		return nil, err
+	}
+	beside = append(size, beside...)
 	return append([]row{
 		{what: "the arguments of a run in a closure under plain bwrap", got: ms(times[1]), unit: " ms"},
 		{what: "run_code of `pass` in a closure", got: ms(times[0]), unit: " ms"},
@@ -106,7 +111,7 @@ func withNixpkgs(dir string) (undo func(), err error) {
 	if out, err := setup.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("setup.sh: %w: %s", err, out)
 	}
-	vars := map[string]string{"SIDECAR_NIX_NIXPKGS": "path:" + tree, "SIDECAR_NIX_OFFLINE": "true", "NIX_USER_CONF_FILES": conf, "XDG_CACHE_HOME": filepath.Join(dir, "cache")}
+	vars := map[string]string{"XDG_CONFIG_HOME": filepath.Join(dir, "config"), "SIDECAR_NIX_NIXPKGS": "path:" + tree, "SIDECAR_NIX_OFFLINE": "true", "NIX_USER_CONF_FILES": conf, "XDG_CACHE_HOME": filepath.Join(dir, "cache")}
 	for name, value := range vars {
 		if err := os.Setenv(name, value); err != nil {
 			return nil, err

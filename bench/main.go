@@ -4,9 +4,11 @@
 // made within one run, call by call in turns, so that both sides meet the same machine.
 //
 //	bench/run [--check] [--rounds N] [--only PART]
+//	bench/run --report docs/performance.md
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -21,8 +23,18 @@ import (
 func main() {
 	check := flag.Bool("check", false, "exit with 1 when a target is missed")
 	rounds := flag.Int("rounds", 60, "how often each thing is measured")
-	only := flag.String("only", "", "the part whose name this is: overhead, channel, discovery, growth, memory, closure")
+	only := flag.String("only", "", "the part whose name this is: overhead, channel, discovery, growth, memory, closure, network, soak, load")
+	flag.DurationVar(&loadFor, "for", loadFor, "how long the part load lasts")
+	flag.DurationVar(&loadPause, "pause", loadPause, "what a client of the part load waits between two runs, on average")
+	report := flag.String("report", "", "measure against plain processes, plain bubblewrap and srt instead, and write a page with plots here")
 	flag.Parse()
+	if *report != "" {
+		if err := writeReport(flag.Arg(0), *report, *rounds); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(2)
+		}
+		return
+	}
 	met, err := bench(flag.Arg(0), *rounds, *only)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -55,7 +67,7 @@ func bench(binary string, rounds int, only string) (met bool, err error) {
 	}
 	var rows []row
 	for _, part := range parts {
-		if only != "" && only != part.name {
+		if only == "" && part.long || only != "" && only != part.name {
 			continue
 		}
 		more, err := part.measure(binary, dir, rounds)
@@ -71,7 +83,12 @@ func bench(binary string, rounds int, only string) (met bool, err error) {
 var parts = []struct {
 	name    string
 	measure func(binary, dir string, rounds int) ([]row, error)
-}{{"overhead", overhead}, {"channel", channel}, {"discovery", discovery}, {"growth", growth}, {"memory", memory}, {"closure", closures}}
+	// long parts are measured when they are named.
+	long bool
+}{
+	{"overhead", overhead, false}, {"channel", channel, false}, {"discovery", discovery, false}, {"growth", growth, false},
+	{"memory", memory, false}, {"closure", closures, false}, {"network", network, false}, {"soak", soak, true}, {"load", mixedLoad, true},
+}
 
 func show(rows []row) (met bool) {
 	met = true
@@ -172,30 +189,24 @@ func growth(binary, dir string, rounds int) ([]row, error) {
 	}, nil
 }
 
-// inTurns times each call, rounds times in turns, and gives the medians. The first three rounds do not count.
+// inTurns times each call, rounds times in turns, and gives the medians.
 func inTurns(rounds int, calls ...func() error) ([]time.Duration, error) {
-	all := make([][]time.Duration, len(calls))
-	for round := range rounds + 3 {
-		for i, call := range calls {
-			began := time.Now()
-			if err := call(); err != nil {
-				return nil, err
-			}
-			if round >= 3 {
-				all[i] = append(all[i], time.Since(began))
-			}
-		}
+	ways := make([]way, len(calls))
+	for i, call := range calls {
+		ways[i].call = call
 	}
-	medians := make([]time.Duration, len(calls))
-	for i := range all {
-		medians[i] = median(all[i])
+	all, err := timed(rounds, ways)
+	medians := make([]time.Duration, len(all))
+	for i, t := range all {
+		medians[i] = t.p50
 	}
-	return medians, nil
+	return medians, err
 }
 
-func median(times []time.Duration) time.Duration {
-	slices.Sort(times)
-	return times[len(times)/2]
+// median sorts the values.
+func median[T cmp.Ordered](values []T) T {
+	slices.Sort(values)
+	return values[len(values)/2]
 }
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.1f", float64(d)/float64(time.Millisecond)) }

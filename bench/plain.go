@@ -20,12 +20,21 @@ type plain struct {
 	program []string
 	files   map[int]string // descriptor to what it holds
 	highest int
+	code    string
 }
 
 // newPlain takes the arguments from sidecar's own plan of a run.
 func newPlain(binary, ws string, flags ...string) (*plain, error) {
-	args := append([]string{"run", "--workspace", ws, "--dry-run", "--json", "--language", "python"}, flags...)
-	cmd := exec.Command(binary, append(args, "-e", "pass")...)
+	return plainOf(binary, ws, "python", flags...)
+}
+
+// shortest is the shortest program of a language.
+var shortest = map[string]string{"bash": ":", "python": "pass", "node": "0"}
+
+// plainOf is newPlain for another language.
+func plainOf(binary, ws, language string, flags ...string) (*plain, error) {
+	args := append([]string{"run", "--workspace", ws, "--dry-run", "--json", "--language", language}, flags...)
+	cmd := exec.Command(binary, append(args, "-e", shortest[language])...)
 	cmd.Stderr = os.Stderr
 	if len(flags) > 0 { // a closure's paths are mounts of bubblewrap then
 		cmd.Env = append(os.Environ(), "SIDECAR_SANDBOX_MOUNTS=argv")
@@ -41,7 +50,7 @@ func newPlain(binary, ws string, flags ...string) (*plain, error) {
 	if err := json.Unmarshal(out, &plan); err != nil {
 		return nil, err
 	}
-	p := &plain{bwrap: plan.Argv[0], program: plan.Program, files: map[int]string{}}
+	p := &plain{bwrap: plan.Argv[0], program: plan.Program, files: map[int]string{}, code: shortest[language] + "\n"}
 	p.args = append(plan.Args, "--chdir", plan.Dir)
 	if i := slices.Index(p.args, "--chdir"); i < len(p.args)-2 {
 		p.args = slices.Delete(p.args, i, i+2) // the shim's own working folder
@@ -63,8 +72,8 @@ func (p *plain) file(fd, path string) error {
 		return fmt.Errorf("descriptor %q: %w", fd, err)
 	}
 	p.files[n], p.highest = "", max(p.highest, n)
-	if strings.HasSuffix(path, ".py") {
-		p.files[n] = "pass\n"
+	if strings.Contains(path, "/code/main.") {
+		p.files[n] = p.code
 	}
 	return nil
 }
@@ -105,5 +114,15 @@ func (p *plain) descriptors() ([]*os.File, error) {
 
 // bare runs the interpreter with no sandbox.
 func (p *plain) bare() error {
-	return exec.Command(p.program[0], "-c", "pass").Run()
+	argv := p.inline()
+	return exec.Command(argv[0], argv[1:]...).Run()
+}
+
+// inline is the interpreter with the code as an argument.
+func (p *plain) inline() []string {
+	flag := "-c"
+	if strings.Contains(p.program[0], "node") {
+		flag = "-e"
+	}
+	return []string{p.program[0], flag, strings.TrimSpace(p.code)}
 }

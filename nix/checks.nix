@@ -33,4 +33,5 @@
 )
 # Environments are built, and the modules evaluated.
 // import ./checks/environments.nix { inherit pkgs lib; }
+// import ./checks/agents.nix { inherit pkgs lib; }
 // import ./checks/modules.nix { inherit pkgs nixosModules homeManagerModules; }

@@ -130,6 +130,24 @@ func (o Output) installable() []string {
 	return []string{o.Flake}
 }
 
+// readAs is the output as a nix of that version can be asked for it, and the folder that it is to be started in, "" for
+// any. Nix before 2.18 reads no reference with a space, also where it is written as %20, but takes the folder it is in.
+func (o Output) readAs(v Version) (Output, string) {
+	folder := o.Folder()
+	if o.Flake == "" || folder == "" || !v.Before(Nixpkgs) || (&url.URL{Path: folder}).EscapedPath() == folder {
+		return o, ""
+	}
+	scheme := "path:."
+	if _, err := os.Lstat(filepath.Join(folder, ".git")); strings.HasPrefix(o.Flake, "git+") || filepath.IsAbs(o.Flake) && err == nil {
+		scheme = "git+file:."
+	}
+	if _, query, has := strings.Cut(o.Flake, "?"); has {
+		scheme += "?" + query
+	}
+	o.Flake = scheme
+	return o, folder
+}
+
 // key names what the output comes to; source is its locked flake, if it is not of this machine.
 func (o Output) key(system string, source Source) string {
 	if o.Folder() != "" {

@@ -2,12 +2,16 @@ package nix
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -16,22 +20,23 @@ const (
 	// grace is how long nix may take to end its builders after SIGTERM.
 	grace = 5 * time.Second
 	// askEvery is how often SIGTERM is sent until then: one that comes just before nix waits for its builder is
-	// lost on it.
-	askEvery = 200 * time.Millisecond
+	// lost on it, but one that comes while it clears the builder's folder away ends that.
+	askEvery = time.Second
 	// longestAnswer is the most that nix may print on its standard output.
 	longestAnswer = 64 << 20
 )
 
-// run starts a program of Nix with our environment, in the cache's folder, and waits for its end. Its
+// run starts a program of Nix with our environment, in the folder dir ("" for the cache's), and waits for its end. Its
 // standard error goes to the transcript. A context that ends sends SIGTERM, and kills after the grace.
-func (s *Store) run(ctx context.Context, t *transcript, program string, args ...string) ([]byte, error) {
+func (s *Store) run(ctx context.Context, t *transcript, dir, program string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir = s.options.Dir
+	cmd.Dir = cmp.Or(dir, s.options.Dir)
 	cmd.Env = s.environ
 	answer := &bounded{room: longestAnswer}
 	cmd.Stdout, cmd.Stderr = answer, t
-	// A group of its own, so that a terminal's ^C does not reach it before we do, and nothing of it is left.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = attributes()
+	runtime.LockOSThread() // it ends with the thread that starts it
+	defer runtime.UnlockOSThread()
 	ended := make(chan struct{})
 	cmd.Cancel = func() error {
 		go askToEnd(cmd.Process, ended)
@@ -103,6 +108,8 @@ type job struct {
 	// log is the name of its log file, "" for none; report gets its progress.
 	log    string
 	report func(Progress)
+	// dir is the folder that it is started in, "" for the cache's.
+	dir string
 }
 
 // tell runs a program within the time limit, and makes a typed error of what it said.
@@ -117,7 +124,7 @@ func (s *Store) tell(ctx context.Context, job job, program string, args []string
 		defer log.Close()
 	}
 	t := newTranscript(log, job.report)
-	out, err := s.run(ctx, t, program, args...)
+	out, err := s.run(ctx, t, job.dir, program, args...)
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
@@ -128,9 +135,26 @@ func (s *Store) tell(ctx context.Context, job job, program string, args []string
 		return nil, &EvalError{What: job.what, Reason: "nix was ended by " + exit.Sys().(syscall.WaitStatus).Signal().String(), LogFile: name}
 	case errors.As(err, &exit):
 		t.line(t.partial)
-		return nil, t.failure(job.what, name, s.options.Offline, job.nixpkgs)
+		return nil, s.storeAtFault(t.failure(job.what, name, s.options.Offline, job.nixpkgs))
 	}
 	return nil, err
+}
+
+// quotedPath is a path as Nix's messages have it.
+var quotedPath = regexp.MustCompile(`'(/[^']*)'`)
+
+// storeAtFault makes a *StoreError of an error that names a folder above a store of one's own, which cannot be made there.
+func (s *Store) storeAtFault(err error) error {
+	var eval *EvalError
+	if s.options.Root == "" || !errors.As(err, &eval) {
+		return err
+	}
+	for _, match := range quotedPath.FindAllStringSubmatch(eval.Reason, -1) {
+		if match[1] != "/" && strings.HasPrefix(s.options.Root+"/", strings.TrimSuffix(match[1], "/")+"/") {
+			return &StoreError{Reason: eval.Reason, Hint: storeHint(eval.Reason)}
+		}
+	}
+	return err
 }
 
 // storeFlags choose the store.

@@ -120,7 +120,7 @@ func (s *Store) keep(ctx context.Context, job job, path, link string) error {
 	if err != nil {
 		return err
 	}
-	job.log, job.report = "", nil
+	job.log, job.report, job.dir = "", nil, ""
 	_, err = s.tell(ctx, job, tool.Store, append(s.storeFlags(), "--realise", path, "--add-root", link, "--indirect"))
 	return err
 }

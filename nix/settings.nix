@@ -5,7 +5,8 @@ let
   settings = builtins.fromJSON (builtins.readFile ./settings.json);
 
   section = s: builtins.head (split s.key);
-  name = s: builtins.elemAt (split s.key) 1;
+  # name is the last part: the others are the section, and "*" for the name of a profile.
+  name = s: builtins.elemAt (split s.key) (builtins.length (split s.key) - 1);
   split = key: builtins.filter builtins.isString (builtins.split "\\." key);
   sections = builtins.attrNames (builtins.groupBy section settings);
 
@@ -102,8 +103,31 @@ let
     id =
       text:
       builtins.match "[A-Za-z0-9][A-Za-z0-9._-]*" text != null && builtins.stringLength text <= 64;
+    name =
+      text:
+      builtins.match "[A-Za-z0-9][A-Za-z0-9_-]*" text != null && builtins.stringLength text <= 64;
+    place =
+      text:
+      printable text
+      && (
+        builtins.substring 0 1 text == "/"
+        || text == "~"
+        || builtins.match "~/.*|\\$[A-Za-z_][A-Za-z0-9_]*(/.*)?|\\$\\{[A-Za-z_][A-Za-z0-9_]*}.*" text != null
+      );
+    host =
+      text: builtins.match "[^[:cntrl:] /@,=|.][^[:cntrl:] /@,=|]*" text != null && builtins.stringLength text <= 253;
+    address =
+      text: builtins.match "[0-9.]+(:[0-9]+)?|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*(%.+)?|\\[[0-9a-fA-F:.]+(%.+)?]:[0-9]+" text != null;
+    domain =
+      text:
+      builtins.match "\\*(:[0-9]+)?" text != null
+      || kinds.host (lib.removePrefix "*." text) && builtins.match ".*\\*.*" (lib.removePrefix "*." text) == null;
+    method = text: builtins.match "[A-Z_-]+" text != null && builtins.stringLength text <= 32;
     variable = text: builtins.match "[A-Za-z_][A-Za-z0-9_]*" text != null;
   };
+  every = check: values: builtins.isList values && builtins.all (v: builtins.isString v && check v) values;
+  everyName = check: values: builtins.all check (builtins.attrNames values);
+  everyValue = check: values: builtins.all (key: check values.${key}) (builtins.attrNames values);
   fits = s: text: builtins.isString text && kinds.${s.each} text;
 
   # checked is a type of single values, described as "list of DESCRIPTION" and "null or DESCRIPTION" read well.
@@ -147,10 +171,47 @@ let
     list = s: lib.types.listOf (checked s (lib.removePrefix "a list of " s.want) (fits s));
     map =
       s:
-      lib.types.addCheck (lib.types.attrsOf (checked s (lib.removePrefix "a map of " s.want) builtins.isString)) (
-        value: builtins.isAttrs value && builtins.all (fits s) (builtins.attrNames value)
+      lib.types.addCheck (lib.types.attrsOf (
+        checked s (lib.removePrefix "a map of " s.want) (
+          value: builtins.isString value && (!(s ? value) || kinds.${s.value} value)
+        )
+      )) (value: builtins.isAttrs value && everyName (fits s) value);
+    domains =
+      s:
+      checked s s.want (
+        value:
+        every kinds.domain value
+        || builtins.isAttrs value
+          && everyName kinds.domain value
+          && everyValue (methods: methods == "*" || methods != [ ] && every kinds.method methods) value
+      );
+    # All ports are "all" here, since null is an option that is not set.
+    ports =
+      s:
+      checked s s.want (
+        value:
+        value == "all"
+        || builtins.isList value && builtins.all (port: builtins.isInt port && port >= 1 && port <= 65535) value
+      );
+    env =
+      s:
+      checked s s.want (
+        value: builtins.isAttrs value && everyName kinds.variable value && everyValue isEnvValue value
       );
   };
+
+  # isEnvValue is a text, or one source of it.
+  isEnvValue =
+    value:
+    builtins.isString value
+    ||
+      builtins.isAttrs value
+      && builtins.length (builtins.attrNames value) == 1
+      && (
+        builtins.isString (value.file or null) && kinds.place value.file
+        || builtins.isString (value.variable or null) && kinds.variable value.variable
+        || every printable (value.command or null) && value.command != [ ]
+      );
 
   option =
     s:
@@ -159,20 +220,36 @@ let
       default = null;
       description = "${s.about} Want ${s.want}. Not set: ${s.default}";
     };
+  optionsOf =
+    of:
+    builtins.listToAttrs (
+      map (s: {
+        name = name s;
+        value = option s;
+      }) (builtins.filter (s: section s == of) settings)
+    );
+
+  # profiles are a section of sections, with names of the person's choice.
+  profiles = lib.mkOption {
+    type = lib.types.addCheck (lib.types.attrsOf (
+      lib.types.submodule { options = optionsOf "profiles"; }
+    )) (value: builtins.isAttrs value && everyName kinds.name value);
+    default = { };
+    description = "How programs are started, by name (sidecar exec --profile NAME).";
+  };
 in
 {
   # options has a set of options for each section.
-  options = builtins.listToAttrs (
-    map (of: {
-      name = of;
-      value = builtins.listToAttrs (
-        map (s: {
-          name = name s;
-          value = option s;
-        }) (builtins.filter (s: section s == of) settings)
-      );
-    }) sections
-  );
+  options =
+    builtins.listToAttrs (
+      map (of: {
+        name = of;
+        value = optionsOf of;
+      }) (builtins.filter (of: of != "profiles") sections)
+    )
+    // {
+      inherit profiles;
+    };
 
   # file is what the config file has for values of these options.
   file =
@@ -180,7 +257,14 @@ in
     let
       given =
         of: builtins.filter (key: values.${of}.${key} != null) (builtins.attrNames values.${of});
-      line = of: key: "  ${key}: ${builtins.toJSON values.${of}.${key}}\n";
+      line = of: key: "  ${key}: ${builtins.toJSON (set values.${of}.${key})}\n";
+      # set is a profile without what is not set in it; other values are as they are.
+      set =
+        value:
+        if builtins.isAttrs value then
+          removeAttrs value (builtins.filter (key: value.${key} == null) (builtins.attrNames value))
+        else
+          value;
       text = of: "${of}:\n${builtins.concatStringsSep "" (map (line of) (given of))}";
       limits = builtins.mapAttrs (
         key: value: if value == null then (named "limits.${key}").default else value

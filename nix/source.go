@@ -34,6 +34,9 @@ var (
 	revision     = regexp.MustCompile(`(?:^|[/=])([0-9a-f]{40})(?:$|[?&])`)
 )
 
+// IsStorePath says whether a text is the path of an object of the store, and not of what is in one.
+func IsStorePath(text string) bool { return storePath.MatchString(text) }
+
 // Locked says whether the source is fetched and known.
 func (s Source) Locked() bool {
 	return s.Path != "" && s.NarHash != ""
@@ -80,6 +83,8 @@ func checkRef(field, ref string) error {
 		return bad("it is empty")
 	case len(ref) > longestRef:
 		return bad("it is too long")
+	case strings.Contains(ref, " "):
+		return bad("a space is written as %20")
 	case strings.HasPrefix(ref, "git+") && !strings.HasPrefix(ref, "git+https:") && !strings.HasPrefix(ref, "git+ssh:") && !strings.HasPrefix(ref, "git+file:") && !strings.HasPrefix(ref, "git+http:"):
 		return bad("git fetches over https, ssh, http or from a file only")
 	case strings.HasPrefix(ref, "ext:"), !flakeRef.MatchString(ref) && !registryName.MatchString(ref):

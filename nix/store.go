@@ -27,6 +27,7 @@ type Store struct {
 	environ   []string
 	building  flights[Built]
 	resolving flights[Source]
+	confined  confined
 	mu        sync.Mutex
 	tool      Tool
 }
@@ -165,6 +166,11 @@ func (s *Store) build(ctx context.Context, t target, report func(Progress)) (Bui
 	report(Progress{Stage: "evaluating"})
 	built := Built{Key: t.key, Spec: t.spec, Nixpkgs: t.nixpkgs, At: time.Now().Round(0), root: s.options.Root}
 	job := job{what: t.String(), nixpkgs: t.nixpkgs, log: t.key, report: report}
+	tool, err := s.Tool(ctx)
+	if err != nil {
+		return Built{}, err
+	}
+	t.spec.Output, job.dir = t.spec.Output.readAs(tool.Version)
 	if t.spec.Output.Shell {
 		err = s.makeShell(ctx, t, job, &built)
 	} else {
@@ -248,8 +254,7 @@ func (s *Store) closure(ctx context.Context, job job, path string) ([]string, er
 	if err != nil {
 		return nil, err
 	}
-	job.report = nil
-	job.log = ""
+	job.log, job.report, job.dir = "", nil, ""
 	out, err := s.tell(ctx, job, tool.Store, append(s.storeFlags(), "--query", "--requisites", path))
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -100,6 +101,9 @@ func output(ctx context.Context, environ []string, program string, args ...strin
 	cmd.Env = environ
 	cmd.Dir = "/"
 	cmd.WaitDelay = time.Second
+	cmd.SysProcAttr = attributes()
+	runtime.LockOSThread() // as in run
+	defer runtime.UnlockOSThread()
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && len(exit.Stderr) > 0 {

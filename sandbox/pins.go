@@ -44,7 +44,7 @@ func prune(pins map[string]Pin) []Pin {
 	for _, p := range pins {
 		list = append(list, p)
 	}
-	slices.SortFunc(list, func(a, b Pin) int { return compareByPart(a.Path, b.Path) })
+	slices.SortFunc(list, func(a, b Pin) int { return ComparePaths(a.Path, b.Path) })
 	var out []Pin
 	var above []Pin // those that the path at hand lies in and that decide access, outermost first
 	for _, p := range list {
@@ -71,9 +71,9 @@ func decides(above []Pin) PinKind {
 	return above[len(above)-1].Kind
 }
 
-// compareByPart orders paths so that what lies in a folder follows it, before its neighbours whose names merely begin
+// ComparePaths orders paths so that what lies in a folder follows it, before its neighbours whose names merely begin
 // alike.
-func compareByPart(a, b string) int {
+func ComparePaths(a, b string) int {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
 		i++

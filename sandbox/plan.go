@@ -18,6 +18,11 @@ type Host struct {
 	PIDLimit bool
 	// Root says that the host user is root.
 	Root bool
+	// Groups is the folder of control groups in which each run gets one of its own (package cgroup); "" is none.
+	Groups string
+	// Backend is what plans are made for; Seat what one for Seatbelt needs.
+	Backend Backend
+	Seat    Seat
 }
 
 // MountMode is who makes the pins of a run.
@@ -40,11 +45,26 @@ type Plan struct {
 	// Inputs are the contents of descriptors 3, 4, … in order: each is read from its start.
 	Inputs [][]byte
 	// StatusFD and InfoFD are descriptors that the executor gives the write end of a pipe: the shim's report,
-	// and bubblewrap's own (the host's pid of the sandbox's first process). ControlFD gets the read end of a
-	// pipe, over which Late sends pins to the shim while the program runs.
+	// and bubblewrap's own (the host's pid of the sandbox's first process). ControlFD gets one end of a pair of
+	// sockets, over which Control speaks to the shim, and the shim hands over the plan's sockets and its terminal.
 	StatusFD, InfoFD, ControlFD int
+	// OutFD and ErrFD get the write ends of the pipes that become the program's output. The backend's own goes elsewhere.
+	OutFD, ErrFD int
+	// Terminal says that the program has a terminal, whose controlling side comes over ControlFD.
+	Terminal bool
+	// Keeps says that no program runs in it: it is a keeper's, to be started by Keep.
+	Keeps bool
+	// Stands says that it is a sandbox made ahead of its run, to be started by Stand; Sources are the paths of the host that
+	// it shows, which must still be what they were when it is used.
+	Stands  bool
+	Sources []string
+	// Groups is as in Host.
+	Groups string
 	// Limits are those the executor itself watches: Time, Memory (resident, all processes), Output, Processes.
 	Limits Limits
+	// Private is what is made for the run alone, or nil; Tag marks its refusals in the system's log.
+	Private *Private
+	Tag     string
 	// Gaps are promises of the policy that this plan does not enforce, in words. A gap is shown to the caller.
 	Gaps []string
 }

@@ -11,7 +11,9 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,6 +43,9 @@ type Mount struct {
 	Access         Access
 	// Optional says that a Source which does not exist is left out.
 	Optional bool
+	// Late says that runs, or other programs, may change what is there: a sandbox that is made ahead of its run has it only
+	// from its hand-over on. So it is with the Late of files and links, which are the run's own.
+	Late bool
 }
 
 // Pick makes some entries of a host's folder visible, read-only, and shows no others: the closure of an environment out
@@ -51,6 +56,10 @@ type Pick struct {
 	// Names are entries of Source: files, folders or symbolic links.
 	Names []string
 }
+
+// Base is a writable folder of the host on Target, beneath whatever else is shown below Target. What stands in it, another
+// run may have put there, and change meanwhile: a link in the place of what is shown leads nowhere.
+type Base struct{ Source, Target string }
 
 // Scratch is a private folder in memory.
 type Scratch struct {
@@ -66,10 +75,14 @@ type File struct {
 	Target string
 	Data   []byte
 	Mode   uint32
+	Late   bool
 }
 
 // Link is a symbolic link.
-type Link struct{ Target, To string }
+type Link struct {
+	Target, To string
+	Late       bool
+}
 
 // PinKind is what a pin makes of a path.
 type PinKind int
@@ -120,6 +133,7 @@ type Limits struct {
 type Policy struct {
 	Mounts  []Mount
 	Picks   []Pick
+	Bases   []Base
 	Scratch []Scratch
 	Files   []File
 	Links   []Link
@@ -132,6 +146,27 @@ type Policy struct {
 	UID, GID int
 	Hostname string
 	Limits   Limits
+	// Terminal gives the program a terminal of its own in the place of its standard streams; nil is none.
+	Terminal *Terminal
+	// Sockets are opened in the sandbox's network, which has nothing but loopback, and served from outside: the way to
+	// whatever the run may reach. Network says in words what that is; "" is nothing.
+	Sockets []Socket
+	Network string
+	// Ports are what the run reaches itself where it shares the machine's network, and Sockets cannot be had (Seatbelt).
+	Ports Ports
+	// Unix are sockets of the machine that it may connect to, where showing one does not give that (Seatbelt).
+	Unix []string
+	// Names are what it must not make. Mounts cannot hold them, so for Bubblewrap they are the guard's.
+	Names []Name
+}
+
+// Terminal is a terminal's size, in characters.
+type Terminal struct{ Rows, Columns int }
+
+// Socket is a TCP socket that listens, or with Packet a UDP one.
+type Socket struct {
+	Packet  bool
+	Address netip.AddrPort
 }
 
 // Check reports the first thing in the policy that no backend could carry out.
@@ -143,6 +178,14 @@ func (p Policy) Check() error {
 		if strings.ContainsRune(s, 0) {
 			return fmt.Errorf("policy: %q holds a NUL byte", s)
 		}
+	}
+	for _, s := range p.Sockets {
+		if !s.Address.IsValid() || !s.Address.Addr().IsLoopback() && !s.Address.Addr().IsUnspecified() {
+			return fmt.Errorf("policy: a socket on %v: there is nothing but loopback", s.Address)
+		}
+	}
+	if err := p.checkNames(); err != nil {
+		return err
 	}
 	return p.checkPaths()
 }
@@ -159,6 +202,9 @@ func (p Policy) checkPaths() error {
 				return fmt.Errorf("policy: %q is no name of an entry of %q", name, k.Source)
 			}
 		}
+	}
+	for _, s := range p.Bases {
+		paths = append(paths, s.Source, s.Target)
 	}
 	for _, s := range p.Scratch {
 		paths = append(paths, s.Target)
@@ -177,6 +223,16 @@ func (p Policy) checkPaths() error {
 	return nil
 }
 
+// Late are the targets of late mounts.
+func (p Policy) Late() (out []string) {
+	for _, m := range p.Mounts {
+		if m.Late {
+			out = append(out, m.Target)
+		}
+	}
+	return out
+}
+
 // String prints the policy for people, a line a fact.
 func (p Policy) String() string {
 	var b strings.Builder
@@ -186,6 +242,9 @@ func (p Policy) String() string {
 			fmt.Fprintf(&b, " from %s", m.Source)
 		}
 		b.WriteByte('\n')
+	}
+	for _, k := range p.Bases {
+		fmt.Fprintf(&b, "rw %s from %s\n", k.Target, k.Source)
 	}
 	for _, k := range p.Picks {
 		fmt.Fprintf(&b, "ro %d entries of %s\n", len(k.Names), k.Target)
@@ -198,7 +257,7 @@ func (p Policy) String() string {
 			fmt.Fprintf(&b, "%s %s\n", f.Kind, f.Path)
 		}
 	}
-	fmt.Fprintf(&b, "network none\nrun %q in %s\n", p.Argv, p.Dir)
+	fmt.Fprintf(&b, "network %s\nrun %q in %s\n", cmp.Or(p.Network, "none"), p.Argv, p.Dir)
 	return b.String()
 }
 

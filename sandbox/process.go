@@ -4,87 +4,33 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
+	"os"
 	"time"
-
-	"code.sidecar.dev/sandbox/shim"
 )
 
 // IO is where a run's streams go. Nil is nothing: an empty input, an output thrown away. Writers are called
 // from one goroutine each.
 type IO struct {
-	Stdin          io.Reader
+	// Stdin is the program's input; with a terminal, what is typed.
+	Stdin io.Reader
+	// Stdout takes all that a terminal shows, if the plan has one.
 	Stdout, Stderr io.Writer
-	// Late, if not nil, takes pins to make while the run lasts.
-	Late *Late
+	// Control, if not nil, is the way to the sandbox while the run lasts.
+	Control *Control
+	// Socket, if not nil, is given the plan's sockets, and those that were asked for later, by their index, as they are
+	// opened, and owns them; nil says that one cannot be had. It must not wait.
+	Socket func(index int, socket *os.File)
+	// Stopped, if not nil, is told that a signal has stopped the program of a terminal. It must not wait.
+	Stopped func(signal int)
 	// Ready, if not nil, is closed when the caller is ready for the program: the sandbox is made meanwhile, but no pin
 	// in it, and nothing of the program runs before, nor is its input read.
 	Ready <-chan struct{}
-}
-
-// Late is the way to a running sandbox's pins. The zero value is ready; pins sent before the run started are
-// made when it has, and after its end they go nowhere. Safe for many callers.
-type Late struct {
-	mu     sync.Mutex
-	to     io.WriteCloser
-	queued []Pin
-	closed bool
-}
-
-// Send asks for pins, parents first. It does not wait until they are made.
-func (l *Late) Send(pins []Pin) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.to == nil {
-		if !l.closed {
-			l.queued = append(l.queued, pins...)
-		}
-		return
-	}
-	l.write(pins)
-}
-
-// write gives up soon: the reader may be dead while its pipe still stands, and what a lost pin would have
-// held is the audit's.
-func (l *Late) write(pins []Pin) {
-	if f, ok := l.to.(interface{ SetWriteDeadline(time.Time) error }); ok {
-		_ = f.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
-	}
-	_, _ = l.to.Write(encodePins(pins))
-}
-
-// open connects to the shim, which goes on with the first message.
-func (l *Late) open(to io.WriteCloser) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.to = to
-	l.write(nil)
-	if len(l.queued) > 0 {
-		l.write(l.queued)
-	}
-}
-
-func (l *Late) close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.to != nil {
-		_ = l.to.Close()
-	}
-	l.to, l.closed = nil, true
-}
-
-func encodePins(pins []Pin) []byte {
-	list := make([]shim.Pin, len(pins))
-	for i, p := range pins {
-		list[i] = p.Shim()
-	}
-	return shim.Message(list)
-}
-
-// Shim is the pin in the shim's encoding.
-func (p Pin) Shim() shim.Pin {
-	kinds := [...]byte{Border: shim.Border, Frozen: shim.Frozen, Thawed: shim.Thawed, Covered: shim.Covered}
-	return shim.Pin{Kind: kinds[p.Kind], Folder: p.Folder, Path: p.Path}
+	// Tree, if not nil, is a copy of the plan's first pick (Kept.Tree), which is used in the place of making it. Run owns it.
+	Tree *os.File
+	// Times asks for End.Times.
+	Times bool
+	// tree is given what a keeper hands over, or why it does not.
+	tree func(errno int, tree *os.File)
 }
 
 // End is how a run ended.
@@ -97,12 +43,31 @@ type End struct {
 	Limit string
 	// Cancelled says that the caller's context ended it.
 	Cancelled bool
+	// Lost says that the sandbox itself was killed, by the program, by somebody else, or by the kernel for want of memory:
+	// how far the program came is not known.
+	Lost bool
+	// Grouped says that a control group bounded its memory and its processes; otherwise each process was limited, and the sum
+	// watched. Ungrouped is why there was none although the plan has one.
+	Grouped   bool
+	Ungrouped error
+	// MaxMemory is the most that all processes had at one time, in bytes; 0 is unknown.
+	MaxMemory int64
+	// Refused is how many processes or threads could not be started for the limit, as far as the control group counts them.
+	Refused int
+	// Full are the private folders that had no room left when the program ended.
+	Full []string
 	// MaxRSS is in bytes; User and System are the program's processor times.
 	MaxRSS       int64
 	User, System time.Duration
 	// Started and Ended are the host's clock.
 	Started, Ended time.Time
+	// Times are moments of the run, if they were asked for and the executor has them.
+	Times *Times
 }
+
+// Times are moments of a run: the shim was up, for a sandbox that was made ahead when it was handed the run; it was told to go
+// on; all mounts and limits were made, and the program was about to start; the program ended; all other processes were gone.
+type Times struct{ Up, Told, Made, Ended, Gone time.Time }
 
 // Names of limits that the executor watches.
 const (
@@ -112,6 +77,9 @@ const (
 	LimitProcesses = "processes"
 )
 
+// ownThreads is how many processes and threads of a run are not the program's at most, about: the shim's, and the backend's.
+const ownThreads = 16
+
 // Steps of the start at which a run can fail.
 const (
 	// StepBackend: the backend itself did not start; Text is what it printed.
@@ -120,10 +88,14 @@ const (
 	StepPin = "pin"
 	// StepPick: what was to be shown of a store is not there; Path is which.
 	StepPick = "pick"
+	// StepBase: a place in a folder that is shown beneath others cannot be used; Path is which.
+	StepBase = "base"
 	// StepProgram: the program could not be executed.
 	StepProgram = "program"
 	// StepDir: the working folder could not be entered.
 	StepDir = "dir"
+	// StepStand: a sandbox that was made ahead of its run ended before that.
+	StepStand = "stand"
 	// StepShim: anything else that the shim does.
 	StepShim = "shim"
 )
@@ -143,6 +115,10 @@ func (e *StartError) Error() string {
 		return fmt.Sprintf("starting the sandbox: %v: %s", e.Err, e.Text)
 	case StepPin:
 		return fmt.Sprintf("holding %q in the sandbox: %v", e.Path, e.Err)
+	case StepBase:
+		return fmt.Sprintf("showing %q in the sandbox: %v", e.Path, e.Err)
+	case StepStand:
+		return fmt.Sprintf("using a sandbox that was ready: %v: %s", e.Err, e.Text)
 	case StepPick:
 		return fmt.Sprintf("showing %q in the sandbox: %v", e.Path, e.Err)
 	}

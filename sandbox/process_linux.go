@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"code.sidecar.dev/sandbox/cgroup"
 	"code.sidecar.dev/sandbox/shim"
 )
 
@@ -30,106 +30,139 @@ type Process struct {
 	// first is the sandbox's first process (a pidfd), -1 until known; with it everything inside ends.
 	first    atomic.Int64
 	firstPID atomic.Int64
+	// doomed says that it was to be killed, perhaps before its first process was known.
+	doomed   atomic.Bool
 	printed  atomic.Int64
 	limit    atomic.Pointer[string]
 	copies   sync.WaitGroup
 	reads    sync.WaitGroup
 	watching sync.WaitGroup
 	going    sync.WaitGroup
-	status   bytes.Buffer
+	status   statusReport
 	complain tail
-	exited   chan struct{}
-	late     *Late
+	// exited is closed at bubblewrap's end, and waited is then what that was. begun is closed when the program of a sandbox
+	// that was made ahead begins its run.
+	exited  chan struct{}
+	waited  error
+	begun   chan struct{}
+	control *Control
+	// over is closed when the shim has reported the program's end, and that every other process is gone.
+	over    chan struct{}
+	hearing sync.WaitGroup
+	// begin and finish close begun and over.
+	begin, finish func()
+	// pipes are our ends of the status and the info pipe and of the control socket; outputs and input are the program's.
+	pipes   []*os.File
+	outputs streamPair
+	input   *os.File
+	// group bounds it; nil is none, and then ungrouped is why, if the plan has one.
+	group     *cgroup.Group
+	ungrouped error
 }
 
-// Run starts a plan and waits for its end; every process of the run is gone when it returns. The error is a
-// *StartError when the program never ran. When ctx ends, the run is killed and End says Cancelled.
+// Run starts a plan and waits for its end; every process of the run is gone when it returns, and the sandbox itself is, or is
+// about to be. The error is a *StartError when the program never ran. When ctx ends, the run is killed and End says Cancelled.
 func Run(ctx context.Context, plan Plan, streams IO) (End, error) {
-	type outcome struct {
-		end End
-		err error
-	}
 	done := make(chan outcome, 1)
 	go func() {
 		// The parent-death signal, which ends the sandbox when this process is killed, goes by thread
 		// (prctl(2)): the thread that forks must live as long as the run does.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		end, err := run(ctx, plan, streams)
-		done <- outcome{end, err}
+		run(ctx, plan, streams, done)
 	}()
 	o := <-done
 	return o.end, o.err
 }
 
-func run(ctx context.Context, plan Plan, streams IO) (End, error) {
+func run(ctx context.Context, plan Plan, streams IO, done chan<- outcome) {
+	defer closeFiles(streams.Tree)
 	if err := ctx.Err(); err != nil {
-		return End{ExitCode: -1, Cancelled: true}, nil
+		done <- outcome{End{ExitCode: -1, Cancelled: true}, nil}
+		return
 	}
-	p := &Process{plan: plan, ctx: ctx, exited: make(chan struct{})}
-	p.first.Store(-1)
-	if err := p.start(streams); err != nil {
-		return End{ExitCode: -1}, err
+	p := newProcess(plan)
+	if err := p.start(streams.Stdin != nil); err != nil {
+		done <- outcome{End{ExitCode: -1}, err}
+		return
 	}
-	return p.wait()
+	p.attach(ctx, streams)
+	p.letGo(streams)
+	p.wait(done)
 }
 
-// start opens what the plan asks for and executes the backend.
-func (p *Process) start(streams IO) error {
-	var opened, ours []*os.File
+func newProcess(plan Plan) *Process {
+	p := &Process{plan: plan, exited: make(chan struct{}), begun: make(chan struct{}), over: make(chan struct{})}
+	p.begin, p.finish = sync.OnceFunc(func() { close(p.begun) }), sync.OnceFunc(func() { close(p.over) })
+	p.first.Store(-1)
+	return p
+}
+
+// start opens what the plan asks for and executes the backend. Nobody reads or feeds it yet: see attach.
+func (p *Process) start(hasInput bool) error {
+	var opened []*os.File
 	started := false
 	defer func() {
-		closeAll(opened)
+		closeFiles(opened...)
 		if !started {
-			closeAll(ours)
+			closeFiles(append(p.pipes, append(p.outputs.readers[:], p.input)...)...)
 		}
 	}()
 	extra, pipes, err := p.descriptors(&opened)
-	ours = append(ours, pipes...)
+	p.pipes = pipes
 	if err != nil {
 		return err
 	}
-	late := streams.Late
-	if late == nil {
-		late = new(Late)
-	}
-	p.late = late
 	cmd := exec.Command(p.plan.Argv[0], p.plan.Argv[1:]...)
 	cmd.Env, cmd.Dir, cmd.ExtraFiles = []string{}, "/", extra
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
-	outputs, err := p.outputs(cmd, streams, &opened)
-	ours = append(ours, outputs.readers[:]...)
+	complaints, err := p.openComplaints(cmd, &opened)
 	if err != nil {
 		return err
 	}
-	input, err := p.input(cmd, streams, &opened)
-	ours = append(ours, input)
-	if err != nil {
+	if p.input, err = p.openInput(cmd, hasInput, &opened); err != nil {
 		return err
 	}
 	p.started = time.Now()
-	p.cmd = cmd
-	if err := cmd.Start(); err != nil {
+	if p.cmd, err = p.execute(cmd); err != nil {
 		return &StartError{Step: StepBackend, Err: err}
 	}
 	started = true
+	go p.reap()
 	p.listen(pipes[:2])
-	p.letGo(pipes[2], streams.Ready)
-	outputs.copy(p)
-	p.feed(input, streams.Stdin, streams.Ready)
+	p.reads.Go(func() {
+		defer complaints.Close()
+		_, _ = io.Copy(&p.complain, complaints)
+	})
 	return nil
 }
 
+// attach gives a process that was started its run: its streams, and a context that ends it.
+func (p *Process) attach(ctx context.Context, streams IO) {
+	p.ctx = ctx
+	if p.control = streams.Control; p.control == nil {
+		p.control = new(Control)
+	}
+	p.hearing.Go(func() { p.hear(p.pipes[2], streams) })
+	p.outputs.copy(p, streams)
+	p.feed(p.input, streams.Stdin, streams.Ready)
+}
+
 // letGo opens the way to the shim, which waits for that, when the caller is ready.
-func (p *Process) letGo(to *os.File, ready <-chan struct{}) {
-	if ready == nil {
-		p.late.open(to)
+func (p *Process) letGo(streams IO) {
+	to := p.pipes[2]
+	open := func() {
+		p.control.open(to, shim.Order{Times: streams.Times}, streams.Tree)
+		closeFiles(streams.Tree)
+	}
+	if streams.Ready == nil {
+		open()
 		return
 	}
 	p.going.Go(func() {
 		select {
-		case <-ready:
-			p.late.open(to)
+		case <-streams.Ready:
+			open()
 		case <-p.ctx.Done(): // then the shim ends by itself
 			_ = to.Close()
 		case <-p.exited:
@@ -144,7 +177,7 @@ func (p *Process) listen(pipes []*os.File) {
 	go func() {
 		defer p.reads.Done()
 		defer pipes[0].Close()
-		_, _ = io.Copy(&p.status, io.LimitReader(pipes[0], 64<<10))
+		_, _ = io.Copy(reportWriter{p}, io.LimitReader(pipes[0], 64<<10))
 	}()
 	go func() {
 		defer p.reads.Done()
@@ -163,7 +196,7 @@ func (p *Process) found(pid int) {
 		p.firstPID.Store(int64(pid))
 		p.first.Store(int64(fd))
 	}
-	if p.limit.Load() != nil || p.ctx.Err() != nil {
+	if p.doomed.Load() {
 		p.kill()
 	}
 }
@@ -178,6 +211,7 @@ func (p *Process) end(limit string) {
 // it. Where that process is not known yet, found does it in a moment. Bubblewrap itself must live until then: its
 // child asks to die with it only after it has waited for its word, and would wait forever (bubblewrap.c, child_wait_fd).
 func (p *Process) kill() {
+	p.doomed.Store(true)
 	if fd := p.first.Load(); fd >= 0 && unix.PidfdSendSignal(int(fd), unix.SIGKILL, nil, 0) != nil {
 		_ = p.cmd.Process.Kill()
 	}
@@ -192,14 +226,30 @@ func (p *Process) killGroup() {
 		_ = unix.Kill(-p.cmd.Process.Pid, unix.SIGKILL)
 	}
 	_ = p.cmd.Process.Kill()
+	if p.group != nil {
+		p.group.Kill()
+	}
 }
 
-func (p *Process) wait() (End, error) {
+// wait gives the outcome as soon as the program and all that it started have ended, and returns when the sandbox is gone.
+func (p *Process) wait(done chan<- outcome) {
 	p.watching.Go(p.watch)
-	err := p.cmd.Wait()
-	close(p.exited)
+	told := false
+	select {
+	case <-p.over:
+		if told = !p.plan.Terminal; told { // what a terminal still shows comes by way of the sandbox
+			p.going.Wait()
+			p.control.close()
+			p.hearing.Wait()
+			p.copies.Wait()
+			done <- p.outcome()
+		}
+	case <-p.exited:
+	}
+	<-p.exited
 	p.going.Wait() // the way in is opened by now, or never
-	p.late.close()
+	p.control.close()
+	p.hearing.Wait()
 	p.reads.Wait()
 	p.lastProcess()
 	p.copies.Wait()
@@ -207,7 +257,26 @@ func (p *Process) wait() (End, error) {
 	if fd := p.first.Load(); fd >= 0 { // only now: whoever could still kill is done, and the number may be given to another run's
 		_ = unix.Close(int(fd))
 	}
-	return p.conclude(err)
+	defer p.leaveGroup()
+	if !told {
+		done <- p.outcome()
+	}
+}
+
+func (p *Process) outcome() outcome {
+	end, err := p.conclude()
+	p.tally(&end)
+	return outcome{end, err}
+}
+
+// reap waits for bubblewrap's end. Before its number is free it ends its group: the first process that it has just made, and
+// not yet given a session of its own, would wait for the word of one that was killed, for ever, and hold our pipes.
+func (p *Process) reap() {
+	for errors.Is(unix.Waitid(unix.P_PID, p.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
+	}
+	_ = unix.Kill(-p.cmd.Process.Pid, unix.SIGKILL)
+	p.waited = p.cmd.Wait()
+	close(p.exited)
 }
 
 // lastProcess waits until the sandbox's first process is gone, which is after all others are
@@ -233,15 +302,22 @@ func (p *Process) lastProcess() {
 // watch ends the run when its context ends or a limit that only an onlooker can hold is passed.
 func (p *Process) watch() {
 	var timeout <-chan time.Time
+	var clock *time.Timer
 	if p.plan.Limits.Time > 0 {
-		t := time.NewTimer(p.plan.Limits.Time)
-		defer t.Stop()
-		timeout = t.C
+		clock = time.NewTimer(p.plan.Limits.Time)
+		defer clock.Stop()
+		timeout = clock.C
 	}
-	look := time.NewTicker(100 * time.Millisecond)
-	defer look.Stop()
+	var look <-chan time.Time
+	if !p.plan.Keeps {
+		t := time.NewTicker(100 * time.Millisecond)
+		defer t.Stop()
+		look = t.C
+	}
 	for {
 		select {
+		case <-p.over: // what is left is no run's any more
+			return
 		case <-p.exited:
 			return
 		case <-p.ctx.Done():
@@ -249,10 +325,14 @@ func (p *Process) watch() {
 			p.insist()
 			return
 		case <-timeout:
+			if left := p.control.timeLeft(p.plan.Limits.Time, p.started); left > 0 {
+				clock.Reset(left)
+				continue
+			}
 			p.end(LimitTime)
 			p.insist()
 			return
-		case <-look.C:
+		case <-look:
 			p.weigh()
 		}
 	}
@@ -278,20 +358,32 @@ func (p *Process) weigh() {
 	if pid == 0 {
 		return
 	}
-	l := p.plan.Limits
-	w := weighTree(pid, l.Processes)
-	if l.Memory > 0 && w.private+w.shared > l.Memory {
-		p.end(LimitMemory)
-	}
-	if l.Processes > 0 && w.count > l.Processes+16 {
-		p.end(LimitProcesses)
-	}
 	first := children(pid)
+	var w weight
+	if p.group != nil { // the kernel does it
+		for _, child := range first {
+			w.add(child)
+		}
+	} else {
+		w = p.weighAll(pid)
+	}
 	for _, stopped := range w.stopped {
 		if slices.Contains(first, stopped) && isShim(stopped) {
 			_ = unix.Kill(stopped, unix.SIGCONT)
 		}
 	}
+}
+
+func (p *Process) weighAll(pid int) weight {
+	l := p.plan.Limits
+	w := weighTree(pid, l.Processes)
+	if l.Memory > 0 && w.private+w.shared > l.Memory {
+		p.end(LimitMemory)
+	}
+	if l.Processes > 0 && w.count > l.Processes+ownThreads {
+		p.end(LimitProcesses)
+	}
+	return w
 }
 
 // isShim tells the shim from orphans, which are children of the first process as well.

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sandbox/bubblewrap"
 )
@@ -40,7 +42,7 @@ func TestMain(m *testing.M) {
 }
 
 // requireBubblewrap skips where no sandbox can be had; in CI that is a failure.
-func requireBubblewrap(t *testing.T) string {
+func requireBubblewrap(t testing.TB) string {
 	t.Helper()
 	path, err := exec.LookPath("bwrap")
 	if err == nil {
@@ -58,21 +60,21 @@ func requireBubblewrap(t *testing.T) string {
 
 // box is a sandbox around one folder.
 type box struct {
-	t      *testing.T
-	dir    string
-	policy sandbox.Policy
-	host   sandbox.Host
-	late   *sandbox.Late
+	t       testing.TB
+	dir     string
+	policy  sandbox.Policy
+	host    sandbox.Host
+	control *sandbox.Control
 }
 
-func newBox(t *testing.T, mode sandbox.MountMode) *box {
+func newBox(t testing.TB, mode sandbox.MountMode) *box {
 	t.Helper()
 	bwrap := requireBubblewrap(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &box{t: t, dir: dir, late: new(sandbox.Late)}
+	b := &box{t: t, dir: dir, control: new(sandbox.Control)}
 	b.host = sandbox.Host{Bubblewrap: bwrap, Shim: shimBinary, Arch: runtime.GOARCH, Mounts: mode, UserProcessLimit: true, Root: os.Getuid() == 0, PIDLimit: hasPIDLimit()}
 	b.policy = sandbox.Policy{
 		UID: os.Getuid(), GID: os.Getgid(), Hostname: "box", Dir: dir, Env: []string{"PATH=/usr/bin:/bin"},
@@ -112,7 +114,7 @@ func (b *box) run(ctx context.Context, script string) (sandbox.End, string, erro
 		b.t.Fatal(err)
 	}
 	var out lockedBuffer
-	end, err := sandbox.Run(ctx, plan, sandbox.IO{Stdout: &out, Stderr: &out, Late: b.late})
+	end, err := sandbox.Run(ctx, plan, sandbox.IO{Stdout: &out, Stderr: &out, Control: b.control})
 	return end, out.String(), err
 }
 
@@ -184,10 +186,9 @@ func TestAPinCanBeMadeWhileTheRunLasts(t *testing.T) {
 		if err := errors.Join(os.WriteFile(frozen+".new", []byte("two"), 0o644), os.Rename(frozen+".new", frozen)); err != nil {
 			t.Error(err)
 		}
-		b.late.Send(b.policy.Pins)
-		_ = os.WriteFile(filepath.Join(b.dir, "go"), nil, 0o644)
+		b.control.Pin(b.policy.Pins, func() { _ = os.WriteFile(filepath.Join(b.dir, "go"), nil, 0o644) })
 	}()
-	_, out, err := b.run(t.Context(), `touch started; until [ -e go ]; do sleep 0.02; done; sleep 0.2; echo evil >conf; cat conf`)
+	_, out, err := b.run(t.Context(), `touch started; until [ -e go ]; do sleep 0.02; done; echo evil >conf; cat conf`)
 	if text, _ := os.ReadFile(frozen); err != nil || string(text) != "two" {
 		t.Errorf("the file holds %q (%v)\n%s", text, err, out)
 	}
@@ -297,7 +298,7 @@ func TestHowARunEnds(t *testing.T) {
 				continue // that memory is bounded at all: it ended, by the process's own limit or by the watch
 			}
 			got := sandbox.End{ExitCode: end.ExitCode, Signal: end.Signal, Limit: end.Limit}
-			if got != tt.want {
+			if !cmp.Equal(got, tt.want) {
 				t.Errorf("%s: got %+v, want %+v\n%.200s", tt.script, got, tt.want, out)
 			}
 		}
@@ -392,4 +393,78 @@ func await(t *testing.T, ok func() bool) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Error("it never came to pass")
+}
+
+// A folder that other runs write at the same time comes beneath what is shown in it, and no link in it leads a mount
+// anywhere.
+func TestBases(t *testing.T) {
+	b := newBox(t, sandbox.ByShim)
+	home, victim := t.TempDir(), t.TempDir()
+	shown := b.write("shown", "shown\n")
+	b.policy.Bases = []sandbox.Base{{Source: home, Target: "/home/me"}}
+	b.policy.Mounts = append(b.policy.Mounts, sandbox.Mount{Source: shown, Target: "/home/me/.config/git/config"})
+	place := filepath.Join(home, ".config/git/config")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(place), 0o755), os.WriteFile(place, nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	script := `cat ~/.config/git/config; echo kept >~/new; (echo x >~/.config/git/config) 2>/dev/null || echo read-only; ls /run/sidecar; ls -A ~`
+	b.policy.Env = append(b.policy.Env, "HOME=/home/me")
+	_, out, err := b.run(t.Context(), script)
+	if want := "shown\nread-only\nbase0\nempty\nshim\n.config\nnew\n"; err != nil || out != want {
+		t.Errorf("%v, %q, want %q", err, out, want)
+	}
+	if got, err := os.ReadFile(filepath.Join(home, "new")); err != nil || string(got) != "kept\n" {
+		t.Errorf("what was written is not kept: %q, %v", got, err)
+	}
+	// What another run puts in the place of the folder, at whatever moment.
+	for name, to := range map[string]string{"the host": "/oldroot" + victim, "a folder of the sandbox": "/tmp", "itself": ".config"} {
+		if err := errors.Join(os.RemoveAll(filepath.Join(home, ".config")), os.Symlink(to, filepath.Join(home, ".config"))); err != nil {
+			t.Fatal(err)
+		}
+		_, out, err := b.run(t.Context(), script)
+		var start *sandbox.StartError
+		if !errors.As(err, &start) || start.Step != sandbox.StepBase || start.Path != "/home/me/.config/git/config" {
+			t.Errorf("a link to %s: %v, %q; want that it is refused", name, err, out)
+		}
+	}
+	if left, err := os.ReadDir(victim); err != nil || len(left) > 0 {
+		t.Errorf("on the host there is %v, %v", left, err)
+	}
+	b.host.Mounts = sandbox.ByArgv
+	if _, err := bubblewrap.New(b.policy, b.host); err == nil {
+		t.Error("where bubblewrap makes the mounts, something is shown in a folder that others write")
+	}
+}
+
+// Git and editors replace files with rename(2) at any moment, also when a run's pins are made.
+func TestPinsOfFilesThatAreReplaced(t *testing.T) {
+	b := newBox(t, sandbox.ByShim)
+	var pins []sandbox.Pin
+	for i := range 20 {
+		pins = append(pins, sandbox.Pin{Path: b.write(fmt.Sprintf("d/%d", i), "old"), Kind: sandbox.Frozen})
+	}
+	b.policy.Pins = sandbox.BuildPins([]string{b.dir}, pins)
+	done := make(chan struct{})
+	var replacing sync.WaitGroup
+	replacing.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			lock := filepath.Join(b.dir, "lock")
+			if err := errors.Join(os.WriteFile(lock, []byte("new"), 0o600), os.Rename(lock, pins[i%len(pins)].Path)); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for range 30 {
+		if end, out, err := b.run(t.Context(), "cat d/8 >/dev/null"); err != nil || end.ExitCode != 0 {
+			t.Errorf("%v, %+v, %q", err, end, out)
+		}
+	}
+	close(done)
+	replacing.Wait()
 }

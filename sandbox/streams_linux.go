@@ -6,14 +6,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
-	"sync"
 
 	"golang.org/x/sys/unix"
 )
 
-// descriptors makes the inherited files: contents in memory, and the two pipes that report.
-// pipes are our ends of the status, the info and the control pipe, in this order.
+// descriptors makes the inherited files: contents in memory, the pipes that report, and the program's outputs. Those are
+// always pipes: a descriptor of the host's own (a terminal, a file) could be used for more than printing.
+// pipes are our ends of the status and the info pipe and of the control socket, in this order.
 func (p *Process) descriptors(opened *[]*os.File) (extra, pipes []*os.File, err error) {
 	pipes = make([]*os.File, 3)
 	for i, in := range p.plan.Inputs {
@@ -24,7 +23,11 @@ func (p *Process) descriptors(opened *[]*os.File) (extra, pipes []*os.File, err 
 		case p.plan.InfoFD:
 			pipes[1], f, err = os.Pipe()
 		case p.plan.ControlFD:
-			f, pipes[2], err = os.Pipe()
+			f, pipes[2], err = connected("control")
+		case p.plan.OutFD:
+			p.outputs.readers[0], f, err = os.Pipe()
+		case p.plan.ErrFD:
+			p.outputs.readers[1], f, err = os.Pipe()
 		default:
 			f, err = memoryFile(in)
 		}
@@ -53,41 +56,21 @@ func memoryFile(data []byte) (*os.File, error) {
 	return f, nil
 }
 
-func closeAll(files []*os.File) {
-	for _, f := range files {
-		if f != nil {
-			_ = f.Close()
-		}
+type streamPair struct{ readers [2]*os.File }
+
+// openComplaints is where the backend itself prints, for its diagnosis.
+func (p *Process) openComplaints(cmd *exec.Cmd, opened *[]*os.File) (*os.File, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("opening a pipe: %w", err)
 	}
+	*opened = append(*opened, w)
+	cmd.Stderr = w
+	return r, nil
 }
 
-type streamPair struct {
-	readers [2]*os.File
-	writers [2]io.Writer
-}
-
-// outputs are always pipes: a descriptor of the host's own (a terminal, a file) could be used for more than
-// printing. Until the shim speaks, standard error is the backend's, and is kept for its diagnosis.
-func (p *Process) outputs(cmd *exec.Cmd, streams IO, opened *[]*os.File) (streamPair, error) {
-	pair := streamPair{writers: [2]io.Writer{streams.Stdout, streams.Stderr}}
-	for i := range pair.readers {
-		r, w, err := os.Pipe()
-		if err != nil {
-			return pair, fmt.Errorf("opening a pipe: %w", err)
-		}
-		pair.readers[i] = r
-		*opened = append(*opened, w)
-		if i == 0 {
-			cmd.Stdout = w
-		} else {
-			cmd.Stderr = w
-		}
-	}
-	return pair, nil
-}
-
-func (p *Process) input(cmd *exec.Cmd, streams IO, opened *[]*os.File) (*os.File, error) {
-	if streams.Stdin == nil {
+func (p *Process) openInput(cmd *exec.Cmd, has bool, opened *[]*os.File) (*os.File, error) {
+	if !has || p.plan.Terminal {
 		return nil, nil // os/exec opens the null device
 	}
 	r, w, err := os.Pipe()
@@ -104,75 +87,44 @@ func (p *Process) feed(w *os.File, from io.Reader, ready <-chan struct{}) {
 	if w == nil {
 		return
 	}
+	if from == nil {
+		_ = w.Close()
+		return
+	}
 	go func() {
 		defer w.Close()
-		if ready != nil {
-			select { // what is read for a program that never starts is lost for the next try
-			case <-ready:
-			case <-p.exited:
-				return
-			}
+		if p.begins(ready) {
+			_, _ = io.Copy(w, from)
 		}
-		_, _ = io.Copy(w, from)
 	}()
 }
 
-func (s streamPair) copy(p *Process) {
+// begins waits until the caller is ready for the program: what is read for one that never starts is lost for the next try.
+func (p *Process) begins(ready <-chan struct{}) bool {
+	if ready == nil {
+		return true
+	}
+	select {
+	case <-ready:
+		return true
+	case <-p.exited:
+		return false
+	}
+}
+
+// counts passes output on to a writer, nil for nobody.
+func (p *Process) counts(to io.Writer) io.Writer {
+	return &counted{most: p.plan.Limits.Output, printed: &p.printed, end: p.end, to: to}
+}
+
+func (s streamPair) copy(p *Process, streams IO) {
+	writers := [2]io.Writer{streams.Stdout, streams.Stderr}
 	for i, r := range s.readers {
 		p.copies.Add(1)
 		go func() {
 			defer p.copies.Done()
 			defer r.Close()
-			to := s.writers[i]
-			if to == nil {
-				to = io.Discard
-			}
-			if i == 1 {
-				to = io.MultiWriter(&p.complain, to)
-			}
-			_, _ = io.Copy(&counted{p, to}, r)
+			_, _ = io.Copy(p.counts(writers[i]), r)
 		}()
 	}
-}
-
-// counted passes output on until the run has printed more than its limit; then it ends the run.
-type counted struct {
-	p  *Process
-	to io.Writer
-}
-
-func (c *counted) Write(b []byte) (int, error) {
-	limit := c.p.plan.Limits.Output
-	total := c.p.printed.Add(int64(len(b)))
-	if limit > 0 && total > limit {
-		if keep := int64(len(b)) - (total - limit); keep > 0 {
-			_, _ = c.to.Write(b[:keep])
-		}
-		c.p.end(LimitOutput)
-		return len(b), nil // read on, so that the pipe never blocks what is being killed
-	}
-	_, _ = c.to.Write(b) // a client that stopped reading must not stop the run's other stream
-	return len(b), nil
-}
-
-// tail keeps the last bytes written.
-type tail struct {
-	mu   sync.Mutex
-	kept []byte
-}
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.kept = append(t.kept, b...)
-	if over := len(t.kept) - 4096; over > 0 {
-		t.kept = t.kept[over:]
-	}
-	return len(b), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.TrimSpace(string(t.kept))
 }

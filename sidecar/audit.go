@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sidecar/protocol"
@@ -48,8 +49,14 @@ func gitDirs(ws *workspace.Workspace) []string {
 }
 
 // watch has the guard look at this run. stop ends a run that arms things without end.
-func (p *prepared) watch(stop func(), late *sandbox.Late) *guard.Watch {
-	o := guard.BeginOptions{RunID: p.id, GitDirs: p.gitDirs, Storm: stop, Replaced: func(path string) { p.repin(late, path) }}
+func (p *prepared) watch(stop func(), control *sandbox.Control) *guard.Watch {
+	stormed := new(atomic.Bool)
+	p.stormed = stormed
+	storm := func() {
+		stormed.Store(true)
+		stop()
+	}
+	o := guard.BeginOptions{RunID: p.id, GitDirs: p.gitDirs, Storm: storm, Replaced: func(path string, again func()) { p.repin(control, path, again) }}
 	known := map[string]bool{}
 	for _, dir := range o.GitDirs {
 		known[dir] = true

@@ -12,7 +12,9 @@ import (
 // the machine's own system. Scripts count on two programs by their path.
 func (j job) closure(p *sandbox.Policy) {
 	store := j.env.Store
-	p.Picks = append(p.Picks, sandbox.Pick{Source: store.Folder, Target: env.StoreFolder, Names: store.Names})
+	if j.env.Daemon == nil {
+		p.Picks = append(p.Picks, sandbox.Pick{Source: store.Folder, Target: env.StoreFolder, Names: store.Names})
+	}
 	for _, target := range slices.Sorted(maps.Keys(store.Links)) {
 		p.Links = append(p.Links, sandbox.Link{Target: target, To: store.Links[target]})
 	}

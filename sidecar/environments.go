@@ -31,11 +31,7 @@ const (
 
 // Environment is this machine's own programs, as runs in the workspace at root can use them.
 func (e *Engine) Environment(root string) (env.Environment, error) {
-	path := e.settings.Host.Path
-	if path == "" {
-		path = e.getenv("PATH")
-	}
-	return host.Cached(host.Machine{Path: path, Home: e.home, Getenv: e.getenv, Dir: root}), nil
+	return host.Cached(e.machine(root)), nil
 }
 
 // Environments are all that runs in the workspace at root can ask for, the default first. Nothing is built.
@@ -61,11 +57,11 @@ func (e *Engine) Environments(root string) ([]protocol.Environment, error) {
 		list = append(list, e.listed(root, id, nix.Spec{Output: nix.Output{Path: built[id]}}, protocol.Environment{Summary: built[id], Languages: []protocol.Language{}}))
 	}
 	if t, ok := e.trusted(root); ok || isFile(filepath.Join(root, "flake.nix")) || isFile(filepath.Join(root, "shell.nix")) {
-		about := protocol.Environment{Summary: "the project's own dev shell", Languages: []protocol.Language{}}
+		about := protocol.Environment{Summary: "the project's own dev shell; project#NAME and project#packages.NAME are its others", Languages: []protocol.Language{}}
 		if !ok {
 			about.Summary += ", which a person has to trust first (sidecar trust)"
 		}
-		if spec, has := projectShell(root, t); has {
+		if spec, has := projectShell(root, projectEnvironment, t); has {
 			if spec.Output.File != "" {
 				spec.Nixpkgs = e.nixpkgs(root)
 			}
@@ -175,7 +171,7 @@ func (e *Engine) wanted(root string, own env.Environment, p protocol.RunParams) 
 		}
 	}
 	switch {
-	case p.Environment != "" && p.Environment != nixEnvironment && preset == nil:
+	case p.Environment != "" && p.Environment != nixEnvironment && preset == nil && !nix.IsStorePath(p.Environment):
 		return "", spec, false, e.unknown(p.Environment)
 	case use == "never":
 		return "", spec, false, &protocol.Error{Kind: protocol.Denied, Message: "environments from Nix are off", Hint: "set nix.use to auto in the user's config"}
@@ -192,17 +188,21 @@ func (e *Engine) wanted(root string, own env.Environment, p protocol.RunParams) 
 // an environment come here.
 func (e *Engine) personal(root, id string, packages bool) (spec nix.Spec, ok bool, err error) {
 	refused := func(to string) error { return bad("leave one of them out", "packages cannot be added to %s", to) }
-	if path := e.prebuilt()[id]; path != "" {
+	path := e.prebuilt()[id]
+	if nix.IsStorePath(id) { // only a person's own programs come here with one
+		path = id
+	}
+	if path != "" {
 		if packages {
 			return spec, true, refused("the environment " + id + ": it was built before")
 		}
 		return nix.Spec{Output: nix.Output{Path: path}}, true, nil
 	}
-	if id == projectEnvironment {
+	if _, _, own := projectAttr(id); own {
 		if packages {
 			return spec, true, refused("the project's own dev shell")
 		}
-		spec, err = e.project(root)
+		spec, err = e.project(root, id)
 		return spec, true, err
 	}
 	ref := e.flakes()[id]
@@ -256,12 +256,28 @@ func (e *Engine) environment(ctx context.Context, root string, p protocol.RunPar
 		return own, err
 	}
 	id, spec, ok, err := e.wanted(root, own, p)
-	if err != nil || !ok {
+	if err != nil {
 		return own, err
 	}
+	if !ok {
+		return e.withNix(ctx, root, own, building)
+	}
+	built, err := e.build(ctx, root, spec, building)
+	if _, _, own := projectAttr(id); err == nil && own && time.Since(built.At) < time.Minute { // what was evaluated just now was the project's files: still those?
+		t, _ := e.trusted(root)
+		err = unchanged(root, t)
+	}
+	if err != nil {
+		return own, err
+	}
+	return e.withNix(ctx, root, fromNix(id, built, e.settings.Nix.Store), building)
+}
+
+// build is what a request comes to, the cached one or a new one; building is told how far that is.
+func (e *Engine) build(ctx context.Context, root string, spec nix.Spec, building func(protocol.Building)) (nix.Built, error) {
 	store, err := e.store(root)
 	if err != nil {
-		return own, nixError(err)
+		return nix.Built{}, nixError(err)
 	}
 	name := described(spec)
 	built, err := store.Build(ctx, e.allowed(spec), func(n nix.Progress) {
@@ -269,14 +285,10 @@ func (e *Engine) environment(ctx context.Context, root string, p protocol.RunPar
 			building(protocol.Building{Environment: name, Stage: n.Stage, Name: n.Name, Done: n.Built + n.Fetched, Total: n.ToBuild + n.ToFetch})
 		}
 	})
-	if err == nil && id == projectEnvironment && time.Since(built.At) < time.Minute { // what was evaluated just now was the project's files: still those?
-		t, _ := e.trusted(root)
-		err = unchanged(root, t)
-	}
 	if err != nil {
-		return own, nixError(err)
+		return built, nixError(err)
 	}
-	return fromNix(id, built, e.settings.Nix.Store), nil
+	return built, nil
 }
 
 // described says for people what is built.
@@ -376,12 +388,14 @@ const maxStores = 32
 // fromNix is what Nix built, as an environment: each language whose program is in it.
 func fromNix(id string, b nix.Built, root string) env.Environment {
 	out := env.Environment{ID: id, Provider: "nix", Interpreters: map[string]env.Interpreter{}, Path: searchPath(b), Env: variables(b),
-		Store: &env.Store{Folder: filepath.Join("/", root, env.StoreFolder), Links: map[string]string{}}}
+		Store: &env.Store{Folder: filepath.Join("/", root, env.StoreFolder), Out: b.Out, Shell: b.Bin() == "", Links: map[string]string{}}}
 	for _, path := range b.Closure {
 		out.Store.Names = append(out.Store.Names, filepath.Base(path))
 	}
+	aside := out // an environment may have what is linked outside of its PATH
+	aside.Path = append(slices.Clone(out.Path), filepath.Join(b.Out, "libexec/sidecar"))
 	for target, names := range map[string][]string{"/bin/sh": {"sh", "bash"}, "/usr/bin/env": {"env"}} {
-		if program := programOf(out, names...); program != "" {
+		if program := programOf(aside, names...); program != "" {
 			out.Store.Links[target] = program
 		}
 	}

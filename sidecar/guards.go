@@ -48,6 +48,7 @@ func (e *Engine) guardOf(ws *workspace.Workspace) (*sharedGuard, error) {
 	}
 	g := &sharedGuard{Guard: opened, users: 1}
 	e.guards[of] = g
+	e.log.Debug("a guard begins", "root", of.root)
 	e.trimGuards(time.Now())
 	return g, nil
 }
@@ -124,6 +125,7 @@ func (m *machinery) closeGuards() {
 }
 
 func (m *machinery) closeGuard(of guarded, g *sharedGuard) {
+	m.log.Debug("a guard ends", "root", of.root)
 	if err := g.Close(); err != nil {
 		m.log.Warn("ending a guard", "root", of.root, "err", err)
 	}

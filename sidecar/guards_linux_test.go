@@ -170,8 +170,8 @@ func TestEveryUseGivesItsGuardBack(t *testing.T) {
 	unknown := protocol.RunParams{Language: "none", Code: ":"}
 	uses := map[string]func() error{
 		"view":             func() error { _, err := e.View(t.Context(), dir); return err },
-		"plan":             func() error { _, _, err := e.Plan(t.Context(), dir, run); return err },
-		"plan elsewhere":   func() error { _, _, err := e.Plan(t.Context(), dir, elsewhere); return err },
+		"plan":             func() error { _, _, err := e.Plan(t.Context(), Request{Dir: dir, Params: run}); return err },
+		"plan elsewhere":   func() error { _, _, err := e.Plan(t.Context(), Request{Dir: dir, Params: elsewhere}); return err },
 		"run":              func() error { _, err := e.Run(t.Context(), dir, "", run, nil); return err },
 		"run elsewhere":    func() error { _, err := e.Run(t.Context(), dir, "", elsewhere, nil); return err },
 		"unknown language": func() error { _, err := e.Run(t.Context(), dir, "", unknown, nil); return err },
@@ -184,6 +184,9 @@ func TestEveryUseGivesItsGuardBack(t *testing.T) {
 			_, err := e.Run(t.Context(), dir, "", run, nil)
 			return err
 		},
+	}
+	if err := uses["view"](); err != nil { // some of the others come to no guard of their own
+		t.Fatal(err)
 	}
 	for name, use := range uses {
 		for range 3 { // by facts that are learned, recalled, and recalled unchecked

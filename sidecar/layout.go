@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 
 	"code.sidecar.dev/sandbox"
 )
@@ -43,8 +44,42 @@ func system(p *sandbox.Policy) {
 		}
 	}
 	for _, path := range etcFiles {
-		etcFile(p, path)
+		etc.show(p, path)
 	}
+}
+
+// etcCache remembers what each file of /etc comes to, until its entry changes: runs follow each other closely, and reading
+// them all would cost each a part of a millisecond.
+type etcCache struct {
+	mu    sync.Mutex
+	known map[string]shown
+}
+
+// shown is what a policy gets for a file, and the entry that it was made of.
+type shown struct {
+	of     os.FileInfo
+	mounts []sandbox.Mount
+	files  []sandbox.File
+	links  []sandbox.Link
+}
+
+var etc = etcCache{known: map[string]shown{}}
+
+func (c *etcCache) show(p *sandbox.Policy, path string) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.known[path]
+	if s.of == nil || !os.SameFile(s.of, info) || !s.of.ModTime().Equal(info.ModTime()) || s.of.Size() != info.Size() {
+		var made sandbox.Policy
+		etcFile(&made, path)
+		s = shown{info, made.Mounts, made.Files, made.Links}
+		c.known[path] = s
+	}
+	p.Mounts, p.Files, p.Links = append(p.Mounts, s.mounts...), append(p.Files, s.files...), append(p.Links, s.links...)
 }
 
 // etcFile copies a small file, keeps a link that leads into what is visible, and mounts the rest: a file

@@ -8,36 +8,25 @@ import (
 
 	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sidecar/protocol"
+	"code.sidecar.dev/workspace/guard"
 )
 
 // notes say why a run ended or failed where its own output does not, and what to do.
 func (p *prepared) notes(end sandbox.End, r protocol.RunResult) []string {
-	var out []string
-	if text := limitNote(end.Limit, p); text != "" {
-		out = append(out, text)
-	}
 	said := r.Stderr.Text + r.Stdout.Text
+	out := p.limitNotes(end, said)
+	if p.stormed != nil && p.stormed.Load() {
+		out = append(out, fmt.Sprintf("ended because it made what programs of the host execute or obey more than %d times over; the findings say what", guard.StormLimit))
+	}
+	if end.Lost {
+		out = append(out, "ended because its sandbox was killed: by the program, by somebody else, or by the kernel for want of memory (`dmesg` has its word); how far the program came is not known")
+	}
 	for _, h := range hints {
-		if h.applies(said) {
+		if h.applies(said) && !(h.offline && p.network != nil && p.network.names) {
 			out = append(out, h.text)
 		}
 	}
 	return out
-}
-
-func limitNote(limit string, p *prepared) string {
-	l := p.plan.Limits
-	switch limit {
-	case sandbox.LimitTime:
-		return fmt.Sprintf("ended after its time limit of %v (ask for more with timeout; settings limits.timeout and limits.timeout_max)", l.Time)
-	case sandbox.LimitMemory:
-		return fmt.Sprintf("ended because its processes used more than %d MiB of memory together (setting limits.memory)", l.Memory>>20)
-	case sandbox.LimitOutput:
-		return fmt.Sprintf("ended because it printed more than %d MiB (setting limits.output); write to a file of the workspace instead", l.Output>>20)
-	case sandbox.LimitProcesses:
-		return fmt.Sprintf("ended because it had more than %d processes and threads (setting limits.processes)", l.Processes)
-	}
-	return ""
 }
 
 // hint explains something that programs print when the policy stands in their way.
@@ -45,6 +34,8 @@ type hint struct {
 	// all must occur in what the run printed.
 	all  []string
 	text string
+	// offline says that it is true only of a run without a network.
+	offline bool
 }
 
 func (h hint) applies(said string) bool {
@@ -56,20 +47,25 @@ func (h hint) applies(said string) bool {
 	return true
 }
 
+const noNetwork = "there is no network in the sandbox (a person may allow names with network.allowed_domains in the settings)"
+
 var hints = []hint{
 	{[]string{"could not write config file", "Device or resource busy"},
-		"git's config is read-only in the sandbox, because git executes what it names; what the command did beside that (a push, a new branch) is done. Set an upstream, a remote or another key on the host."},
+		"git's config is read-only in the sandbox, because git executes what it names; what the command did beside that (a push, a new branch) is done. Set an upstream, a remote or another key on the host.", false},
 	{[]string{"could not lock config file", "Read-only file system"},
-		"git's config is read-only in the sandbox, because git executes what it names. Set the key on the host, or for one command with `git -c key=value`."},
+		"git's config is read-only in the sandbox, because git executes what it names. Set the key on the host, or for one command with `git -c key=value`.", false},
 	{[]string{"Could not resolve host"},
-		"there is no network in the sandbox"},
+		noNetwork, true},
 	{[]string{"Temporary failure in name resolution"},
-		"there is no network in the sandbox"},
+		noNetwork, true},
 	{[]string{"EAI_AGAIN"},
-		"there is no network in the sandbox"},
+		noNetwork, true},
 	{[]string{"Network is unreachable"},
-		"there is no network in the sandbox"},
+		noNetwork, true},
 }
+
+// signalNumber is the number of a signal by its name; 0 is none.
+func signalNumber(name string) int { return int(unix.SignalNum(name)) }
 
 // signalName is a signal's name, "SIGSEGV".
 func signalName(n int) string {

@@ -1,6 +1,9 @@
 package sidecar
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -11,7 +14,9 @@ import (
 	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sidecar/config"
 	"code.sidecar.dev/sidecar/env"
+	"code.sidecar.dev/sidecar/env/host"
 	"code.sidecar.dev/sidecar/protocol"
+	"code.sidecar.dev/sidecar/session"
 	"code.sidecar.dev/workspace"
 )
 
@@ -28,6 +33,11 @@ type job struct {
 	sockets  []string
 	git      gitSettings
 	getenv   func(string) string
+	machine  host.Machine
+	granted  granted
+	network  *network
+	backend  sandbox.Backend
+	Ask
 }
 
 // gitSettings are what git inside is told: the text of its global config, and settings by environment.
@@ -38,26 +48,47 @@ type gitSettings struct {
 
 // policy is the run's policy, and the interpreter's path for the result.
 func (j job) policy() (sandbox.Policy, string, error) {
+	if err := j.locate(); err != nil {
+		return sandbox.Policy{}, "", err
+	}
 	p := sandbox.Policy{UID: j.account.uid, GID: j.account.gid, Hostname: hostname, Dir: j.dir, Limits: limits(j.settings.Limits)}
 	p.Limits.Time = timeout(j.params, j.settings.Limits)
+	j.bounds(&p.Limits, j.params)
+	j.granted.bounds(&p.Limits)
+	p.Terminal = j.terminal()
 	if j.env.Store != nil {
 		j.closure(&p)
 	} else {
 		system(&p)
 	}
+	if j.env.Daemon != nil {
+		j.daemon(&p)
+	}
+	if err := j.home(&p); err != nil {
+		return p, "", err
+	}
 	j.scratch(&p)
 	j.mounts(&p)
 	varTmp(&p)
+	if j.calls != "" {
+		p.Mounts = append(p.Mounts, sandbox.Mount{Source: j.calls, Target: session.Place, Access: sandbox.ReadOnly})
+	}
 	p.Files = append(p.Files, j.account.files()...)
 	p.Files = append(p.Files, sandbox.File{Target: gitConfig, Data: []byte(j.git.global), Mode: 0o444})
 	if p.Pins = j.pins; p.Pins == nil {
 		p.Pins = sandbox.BuildPins(writable(j.ws), pinsOf(j.held, j.sockets))
 	}
+	j.granted.mountsInto(&p)
+	j.reach(&p)
 	extra, program, err := j.command(&p)
 	if err != nil {
 		return p, "", err
 	}
+	if err := mountPoints(p, j.account.home); err != nil {
+		return p, "", err
+	}
 	p.Env = j.environment(extra)
+	j.seat(&p)
 	return p, program, nil
 }
 
@@ -70,8 +101,35 @@ func (j job) scratch(p *sandbox.Policy) {
 	size := int64(j.settings.Limits.Scratch)
 	p.Scratch = append(p.Scratch,
 		sandbox.Scratch{Target: "/tmp", Size: size, Mode: 0o1777},
-		sandbox.Scratch{Target: "/dev/shm", Size: size, Mode: 0o1777},
-		sandbox.Scratch{Target: j.account.home, Size: size, Mode: 0o700})
+		sandbox.Scratch{Target: "/dev/shm", Size: size, Mode: 0o1777})
+	if j.granted.profile.Home != "kept" {
+		p.Scratch = append(p.Scratch, sandbox.Scratch{Target: j.account.home, Size: size, Mode: 0o700})
+	}
+}
+
+// home is the home that a profile keeps, if it does.
+func (j job) home(p *sandbox.Policy) error {
+	if j.granted.profile.Home != "kept" {
+		return nil
+	}
+	dir, err := config.HomeDir(cmp.Or(j.granted.name, "default"))
+	if err != nil {
+		return err
+	}
+	p.Bases = append(p.Bases, sandbox.Base{Source: dir, Target: j.account.home})
+	return nil
+}
+
+// reach is the way out of a run that has one.
+func (j job) reach(p *sandbox.Policy) {
+	if j.network == nil {
+		return
+	}
+	p.Sockets, p.Network = j.network.sockets(0), j.network.words
+	for _, f := range j.network.files {
+		p.Files = slices.DeleteFunc(p.Files, func(old sandbox.File) bool { return old.Target == f.Target })
+		p.Files = append(p.Files, f)
+	}
 }
 
 // varTmp makes /var/tmp the private /tmp, unless something visible lies below /var.
@@ -89,7 +147,7 @@ func (j job) mounts(p *sandbox.Policy) {
 		access = sandbox.ReadOnly
 	}
 	add := func(path string, access sandbox.Access, optional bool) {
-		p.Mounts = append(p.Mounts, sandbox.Mount{Source: path, Target: path, Access: access, Optional: optional})
+		p.Mounts = append(p.Mounts, sandbox.Mount{Source: path, Target: path, Access: access, Optional: optional, Late: true})
 	}
 	add(j.ws.Root, access, false)
 	for _, path := range j.ws.Writable() {
@@ -100,8 +158,9 @@ func (j job) mounts(p *sandbox.Policy) {
 	}
 	have := targets(*p)
 	for _, m := range j.env.Mounts {
-		if !have[m.Path] && !sandbox.Inside(m.Path, "/usr") && !sandbox.Inside(m.Path, j.ws.Root) {
-			add(m.Path, sandbox.ReadOnly, true)
+		seen := sandbox.Inside(m.Path, "/usr") || j.env.Daemon != nil && sandbox.Inside(m.Path, env.StoreFolder)
+		if !have[m.Path] && !seen && !sandbox.Inside(m.Path, j.ws.Root) {
+			p.Mounts = append(p.Mounts, sandbox.Mount{Source: m.Path, Target: m.Path, Optional: true})
 		}
 	}
 }
@@ -143,9 +202,8 @@ func pinsOf(held []workspace.Protected, sockets []string) []sandbox.Pin {
 // command sets what to execute, and gives the variables it needs.
 func (j job) command(p *sandbox.Policy) (vars []string, program string, err error) {
 	if len(j.params.Command) > 0 {
-		argv, err := j.resolve(j.params.Command)
-		p.Argv = argv
-		return nil, argv[0], err
+		p.Argv = j.params.Command
+		return nil, p.Argv[0], nil
 	}
 	lang, err := env.Lookup(j.params.Language)
 	if err != nil {
@@ -156,32 +214,52 @@ func (j job) command(p *sandbox.Policy) (vars []string, program string, err erro
 		return nil, "", &protocol.Error{Kind: protocol.UnknownEnvironment, Message: err.Error(), Err: err}
 	}
 	file := filepath.Join(codeDir, env.FileName(lang, j.params.Code))
-	p.Files = append(p.Files, sandbox.File{Target: file, Data: []byte(env.Source(lang, j.params.Code)), Mode: 0o444})
+	p.Files = append(p.Files, sandbox.File{Target: file, Data: []byte(env.Source(lang, j.params.Code)), Mode: 0o444, Late: true})
 	argv, vars, links := env.Invocation(interp, file, j.dir, j.ws.Root, j.params.Args)
 	for _, name := range slices.Sorted(maps.Keys(links)) {
-		p.Links = append(p.Links, sandbox.Link{Target: filepath.Join(codeDir, name), To: links[name]})
+		p.Links = append(p.Links, sandbox.Link{Target: filepath.Join(codeDir, name), To: links[name], Late: true})
 	}
 	p.Argv = argv
 	return vars, interp.Program, nil
 }
 
-// resolve finds a command's program as the sandbox will see it: execve(2) knows no PATH.
-func (j job) resolve(command []string) ([]string, error) {
-	name := command[0]
+// locate finds a command's program as the sandbox will see it: execve(2) knows no PATH. It may add to the environment.
+func (j *job) locate() error {
+	if len(j.params.Command) == 0 {
+		return nil
+	}
+	name := j.params.Command[0]
+	program, err := j.find(name)
+	j.params.Command = append([]string{program}, j.params.Command[1:]...)
+	return err
+}
+
+func (j *job) find(name string) (string, error) {
 	if strings.Contains(name, "/") {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(j.dir, name)
 		}
-		return append([]string{name}, command[1:]...), nil
+		if path, err := j.located(name); err == nil {
+			return path, nil
+		}
+		return name, nil
 	}
 	for _, dir := range j.env.Path {
 		file := filepath.Join(dir, name)
 		if j.isProgram(file) {
-			return append([]string{file}, command[1:]...), nil
+			return file, nil
 		}
 	}
-	return command, &protocol.Error{Kind: protocol.UnknownEnvironment, Message: "no program " + name + " in the sandbox's PATH",
+	path, err := j.located(name)
+	if err == nil {
+		return path, nil
+	}
+	missing := &protocol.Error{Kind: protocol.UnknownEnvironment, Message: "no program " + name + " in the sandbox's PATH",
 		Hint: "its PATH is " + strings.Join(j.env.Path, ":") + "; name the program by its path, or " + j.howToGet()}
+	if j.Session && !errors.Is(err, os.ErrNotExist) {
+		missing.Message = fmt.Sprintf("the program %s cannot be had in the sandbox: %v", name, err)
+	}
+	return name, missing
 }
 
 // isProgram says whether a path of the sandbox is a program. In a store of one's own its links lead to where only the
@@ -232,13 +310,21 @@ func (j job) environment(extra []string) []string {
 		}
 	}
 	set(j.env.Env)
+	if j.env.Daemon != nil {
+		set(nixVariables(j.env.Daemon))
+	}
 	set(extra)
-	for _, name := range j.settings.Env.Pass {
+	if j.network != nil {
+		set(j.network.env)
+	}
+	j.variables(vars, j.env)
+	for _, name := range slices.Concat(j.settings.Env.Pass, j.granted.profile.Pass) {
 		if v := j.getenv(name); v != "" {
 			vars[name] = v
 		}
 	}
 	maps.Copy(vars, j.settings.Env.Set)
+	maps.Copy(vars, j.granted.env)
 	maps.Copy(vars, j.params.Env)
 	out := make([]string, 0, len(vars))
 	for _, name := range slices.Sorted(maps.Keys(vars)) {

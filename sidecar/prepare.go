@@ -8,12 +8,15 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sandbox/bubblewrap"
+	"code.sidecar.dev/sidecar/config"
 	"code.sidecar.dev/sidecar/env"
+	"code.sidecar.dev/sidecar/phases"
 	"code.sidecar.dev/sidecar/protocol"
 	"code.sidecar.dev/workspace"
 	"code.sidecar.dev/workspace/guard"
@@ -42,56 +45,69 @@ type prepared struct {
 	pins    []sandbox.Pin // of held; nil when they are to be made anew
 	policy  sandbox.Policy
 	plan    sandbox.Plan
+	host    sandbox.Host
 	program string
+	network *network
 	guard   *sharedGuard
 	lease   *hold.Lease
 	engine  *Engine
+	phases  *phases.Phases
 	// complete says that the guard had seen the whole tree when the policy was made.
 	complete bool
+	// stormed says that the run was ended because it armed things without end.
+	stormed *atomic.Bool
 	// unchecked are the facts it is made ready by, when they are still to be checked.
 	unchecked *facts
 	writable  []string
+	// interpreter runs the code; waits are the ways in which it can be started ahead.
+	interpreter env.Interpreter
+	waits       []sandbox.Wait
 }
 
 // prepare looks at the workspace, takes hold of what must not change, and plans. Nothing has started when it returns.
 // With r.early it may be by facts that are still to be checked.
 func (e *Engine) prepare(ctx context.Context, r Request) (*prepared, error) {
-	prep, j, err := e.survey(ctx, r.Dir, r.Params, r.environment, r.early)
-	if err != nil {
+	over := r.Phases.Begin(phases.Discovery)
+	prep, j, err := e.survey(ctx, r)
+	if over(); err != nil {
 		return nil, err
 	}
-	prep.id = r.ID
+	prep.id, prep.phases = r.ID, r.Phases
+	over = r.Phases.Begin(phases.Placeholders)
 	if err := prep.placehold(); err != nil {
 		prep.release()
 		return nil, err
 	}
-	if prep.unchecked != nil && len(prep.lease.Existing) > 0 {
+	over()
+	if prep.unchecked != nil && prep.lease != nil && len(prep.lease.Existing) > 0 {
 		prep.release()
 		return nil, errStale
 	}
 	j.held, j.pins = prep.held, prep.pins
-	if err := prep.makePlan(j); err != nil {
+	over = r.Phases.Begin(phases.Plan)
+	if err := prep.makePlan(j, r); err != nil {
 		prep.release()
 		return nil, err
 	}
+	over()
 	return prep, nil
 }
 
 // survey gathers the facts that a policy is made of, and changes nothing.
-func (e *Engine) survey(ctx context.Context, dir string, p protocol.RunParams, environment env.Environment, early bool) (*prepared, job, error) {
-	f, g, checked, err := e.learn(ctx, dir, early)
+func (e *Engine) survey(ctx context.Context, r Request) (*prepared, job, error) {
+	f, g, checked, err := e.learn(ctx, r.Dir, r.early)
 	if err != nil {
 		return nil, job{}, err
 	}
-	cwd, err := workingDir(f.ws.Root, p.Cwd)
+	cwd, err := workingDir(f.ws.Root, r.Params.Cwd)
 	if err != nil {
 		e.giveBack(g)
 		return nil, job{}, err
 	}
-	prep := &prepared{ws: f.ws.Copy(), env: environment, engine: e, guard: g, complete: f.known.Complete,
+	prep := &prepared{ws: f.ws.Copy(), env: r.environment, engine: e, guard: g, complete: f.known.Complete,
 		held: f.held, linked: f.linked, pins: f.pins, gitDirs: f.gitDirs}
-	j := job{ws: prep.ws, env: environment, settings: e.settings, account: thisAccount(e.resolvedHome(), f.ws.Root), params: p,
-		dir: cwd, held: f.held, pins: f.pins, sockets: f.known.Sockets, git: f.git, getenv: e.getenv}
+	j := job{ws: prep.ws, env: r.environment, settings: e.settings, account: thisAccount(e.resolvedHome(), f.ws.Root), params: r.Params,
+		dir: cwd, held: f.held, pins: f.pins, sockets: f.known.Sockets, git: f.git, getenv: e.getenv, machine: e.machine(f.ws.Root), Ask: r.Ask, granted: r.granted, backend: e.host.Backend}
 	if !checked {
 		prep.unchecked = f
 	}
@@ -164,6 +180,9 @@ func withoutPlaceholders(held []workspace.Protected) []workspace.Protected {
 
 // placehold makes the placeholders. What turned up in their place meanwhile is held as what it is.
 func (p *prepared) placehold() error {
+	if p.engine.seated() { // rules hold what is not there
+		return nil
+	}
 	var want []hold.Placeholder
 	for _, h := range p.held {
 		if h.Hold == workspace.Placeholder {
@@ -174,7 +193,7 @@ func (p *prepared) placehold() error {
 	if err != nil {
 		return err
 	}
-	if p.lease, err = ledger.Acquire(p.id, want); err != nil {
+	if p.lease, err = ledger.Acquire(p.id, p.ws.Root, want); err != nil {
 		return cannotHold(err)
 	}
 	var existing []string
@@ -182,6 +201,7 @@ func (p *prepared) placehold() error {
 		existing = append(existing, e.Path)
 	}
 	p.existing(existing)
+	p.engine.decided(p.id, "placeholders are held", "asked", len(want), "existing", len(existing))
 	return nil
 }
 
@@ -192,9 +212,14 @@ func cannotHold(err error) error {
 	var records *hold.LedgerError
 	if errors.As(err, &records) {
 		out.Kind = protocol.Internal
-		out.Hint = fmt.Sprintf("sidecar's state folder %q must be writable for you, and have room (XDG_STATE_HOME names another place); nothing was run", filepath.Dir(records.Dir))
+		out.Hint = stateHint(filepath.Dir(records.Dir))
 	}
 	return out
+}
+
+// stateHint is what to do when a run cannot be, since nothing can be written to the state folder.
+func stateHint(state string) string {
+	return fmt.Sprintf("sidecar's state folder %q must be writable for you, and have room (XDG_STATE_HOME names another place); nothing was run", state)
 }
 
 // asFound holds a path as what is there now.
@@ -211,17 +236,33 @@ func asFound(h *workspace.Protected) {
 func (e *Engine) holds() (*hold.Ledger, error) {
 	state, err := e.stateDir()
 	if err != nil {
-		return nil, &protocol.Error{Kind: protocol.Internal, Message: "the state folder: " + err.Error(), Hint: "set XDG_STATE_HOME to a folder of your own", Err: err}
+		out := config.NoState(err)
+		out.Kind = protocol.Internal
+		return nil, out
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.ledger == nil {
 		e.ledger = hold.Open(filepath.Join(state, "holds"))
+		e.background.Go(sandbox.Sweep)
 	}
 	return e.ledger, nil
 }
 
-func (p *prepared) makePlan(j job) error {
+func (p *prepared) makePlan(j job, r Request) error {
+	var err error
+	if p.network, err = p.engine.network(j.granted, r, j.env.Store != nil); err != nil {
+		return err
+	}
+	j.network = p.network
+	if err := p.plans(j); err != nil {
+		p.network.close()
+		return err
+	}
+	return nil
+}
+
+func (p *prepared) plans(j job) error {
 	var err error
 	p.writable = writable(j.ws)
 	if p.policy, p.program, err = j.policy(); err != nil {
@@ -229,11 +270,39 @@ func (p *prepared) makePlan(j job) error {
 	}
 	h := p.engine.host
 	h.Mounts = p.engine.mode()
+	if p.host = h; p.engine.seated() {
+		p.plan, err = p.seatPlan(h)
+		p.daemonGap()
+		return err
+	}
 	if h.Bubblewrap, err = p.engine.bubblewrap(j.ws.Root); err != nil {
 		return err
 	}
-	p.plan, err = bubblewrap.New(p.policy, h)
+	if h.Shim, err = p.engine.shim(h.Shim); err != nil {
+		return err
+	}
+	p.host = h
+	p.interpreter, p.waits = j.waits(p.policy)
+	return nil
+}
+
+// planCold is the plan of a sandbox that the run starts itself.
+func (p *prepared) planCold() error {
+	if p.engine.seated() { // planned already
+		return nil
+	}
+	over := p.phases.Begin(phases.Plan)
+	defer over()
+	var err error
+	p.plan, err = bubblewrap.New(p.policy, p.host)
+	p.daemonGap()
 	return err
+}
+
+func (p *prepared) daemonGap() {
+	if p.env.Daemon != nil {
+		p.plan.Gaps = append(p.plan.Gaps, nixGap)
+	}
 }
 
 // release takes the placeholders away and gives the guard back.
@@ -255,6 +324,9 @@ func (e *Engine) discover(dir string, l *looks.Looks) (*workspace.Workspace, err
 	}
 	if ws.Root == "/" {
 		return nil, noProject(dir)
+	}
+	if e.isOwn(ws.Root) {
+		return nil, bad("go to a project's folder, or name one with --workspace", "%s is sidecar's own folder, which no run may see", ws.Root)
 	}
 	return ws, nil
 }
@@ -287,14 +359,35 @@ func CwdIn(root string) string {
 	return root
 }
 
+// Settings are those that this engine goes by.
+func (e *Engine) Settings() config.Settings { return e.settings }
+
 // LongestTimeout is the longest that a run may last.
 func (e *Engine) LongestTimeout() time.Duration { return e.settings.Limits.TimeoutMax }
 
 // Check refuses a request that no sandbox could carry out, before anything is touched.
-func (e *Engine) Check(p protocol.RunParams) error { return checkRequest(p, e.settings.Limits) }
+func (e *Engine) Check(p protocol.RunParams, a Ask) error {
+	_, r, err := e.profiled(Request{Params: p, Ask: a})
+	if err == nil {
+		err = checkRequest(r.Params, e.settings.Limits)
+	}
+	if err == nil {
+		err = checkSession(p, a)
+	}
+	return err
+}
 
 // Longest is how long a run with these parameters may last.
-func (e *Engine) Longest(p protocol.RunParams) time.Duration { return timeout(p, e.settings.Limits) }
+func (e *Engine) Longest(p protocol.RunParams, a Ask) time.Duration {
+	l := sandbox.Limits{Time: timeout(p, e.settings.Limits)}
+	if a.bounds(&l, p); l.Time == 0 {
+		return endless
+	}
+	return l.Time
+}
+
+// endless is longer than any session lasts.
+const endless = 10 * 365 * 24 * time.Hour
 
 // rootOf is the root of the project around dir, in this engine's environment.
 func (e *Engine) rootOf(dir string) (string, error) {
@@ -307,25 +400,37 @@ func (e *Engine) rootOf(dir string) (string, error) {
 
 // Plan is what a run would be: its plan and policy. It starts no run and makes no placeholders; an environment that Nix
 // has not built yet is built.
-func (e *Engine) Plan(ctx context.Context, dir string, p protocol.RunParams) (sandbox.Plan, sandbox.Policy, error) {
-	if err := checkRequest(p, e.settings.Limits); err != nil {
-		return sandbox.Plan{}, sandbox.Policy{}, err
+func (e *Engine) Plan(ctx context.Context, r Request) (sandbox.Plan, sandbox.Policy, error) {
+	e, r, err := e.profiled(r)
+	if err == nil {
+		err = checkRequest(r.Params, e.settings.Limits)
 	}
-	root, err := e.rootOf(dir)
 	if err != nil {
 		return sandbox.Plan{}, sandbox.Policy{}, err
 	}
-	environment, err := e.environment(ctx, root, p, nil)
+	root, err := e.rootOf(r.Dir)
 	if err != nil {
 		return sandbox.Plan{}, sandbox.Policy{}, err
 	}
-	prep, j, err := e.survey(ctx, dir, p, environment, false)
+	if r.environment, err = e.environment(ctx, root, r.Params, nil); err != nil {
+		return sandbox.Plan{}, sandbox.Policy{}, err
+	}
+	r.planned = true
+	if r.granted, err = e.grant(ctx, r, root); err != nil {
+		return sandbox.Plan{}, sandbox.Policy{}, err
+	}
+	prep, j, err := e.survey(ctx, r)
 	if err != nil {
 		return sandbox.Plan{}, sandbox.Policy{}, err
 	}
 	defer prep.release()
-	j.held, j.pins = withoutPlaceholders(prep.held), nil
-	err = prep.makePlan(j)
+	if j.held, j.pins = prep.held, prep.pins; !e.seated() {
+		j.held, j.pins = withoutPlaceholders(prep.held), nil
+	}
+	if err = prep.makePlan(j, r); err == nil {
+		err = prep.planCold()
+	}
+	prep.network.close()
 	return prep.plan, prep.policy, err
 }
 

@@ -44,9 +44,20 @@ func (e *Engine) tidy() {
 		return
 	}
 	e.tidied = time.Now()
+	h := e.settings.History
+	age := outputAge
+	if h.Keep != "full" { // who does not want it kept wants it for as long as it takes to read it
+		age = outputGrace
+	}
 	e.background.Go(func() {
-		if err := prune(e.life, filepath.Join(state, outputFolder), keeping{outputAge, outputGrace, outputTotal}, time.Now()); err != nil {
+		if err := prune(e.life, filepath.Join(state, outputFolder), keeping{age, outputGrace, outputTotal}, time.Now()); err != nil {
 			e.log.Warn("removing old outputs", "err", err)
+		}
+		if e.history.Tidy == nil {
+			return
+		}
+		if err := e.history.Tidy(e.life, h.Age, int64(h.Size)); err != nil && e.life.Err() == nil {
+			e.log.Warn("forgetting old runs", "err", err)
 		}
 	})
 }

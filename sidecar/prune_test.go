@@ -114,7 +114,7 @@ func TestPruneLeavesRunsThatGoOn(t *testing.T) {
 func TestARunsOutputIsLockedToItsEnd(t *testing.T) {
 	e := New(Options{StateDir: t.TempDir()})
 	defer e.Close()
-	out := (&prepared{id: "r"}).captures(e)
+	out := (&prepared{id: "r"}).captures(e, true)
 	_, _ = out.stdout.Write(make([]byte, filedOutput+1))
 	path := out.live(protocol.Stdout).File
 	setAge(t, path, 1000*time.Hour)

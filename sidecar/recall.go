@@ -62,6 +62,9 @@ func (e *Engine) learn(ctx context.Context, dir string, early bool) (f *facts, g
 		e.giveBack(g)
 	}
 	f, g, err = e.learnAnew(ctx, dir)
+	if err == nil {
+		e.log.Debug("the workspace was discovered", "root", f.ws.Root, "protected", len(f.held), "pins", len(f.pins), "complete", f.known.Complete, "early", f.early)
+	}
 	if err == nil && filepath.IsAbs(dir) {
 		e.remember(of, f)
 	}

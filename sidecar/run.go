@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sidecar/doctor"
 	"code.sidecar.dev/sidecar/env"
+	"code.sidecar.dev/sidecar/phases"
 	"code.sidecar.dev/sidecar/protocol"
 	"code.sidecar.dev/workspace/guard"
 )
@@ -42,13 +44,41 @@ type Request struct {
 	Sink Sink
 	// Building is told how far Nix is with the run's environment; nil is nobody.
 	Building func(protocol.Building)
+	// Ask is what only a person's own programs may ask for.
+	Ask Ask
+	// Approve asks a person whether the run may reach something, and waits for the answer; nil is nobody. Denied is told of
+	// what it was refused; nil is nobody, and it must not wait.
+	Approve func(context.Context, protocol.Question) protocol.Answer
+	Denied  func(protocol.Denial)
+	// Control is told, before anything starts, the way to the sandbox; Stopped, that a signal stopped the program of a
+	// terminal. Each may be nil, and must not wait.
+	Control func(*sandbox.Control)
+	Stopped func(signal int)
+	// Phases take where the run's time goes; nil is not asked for.
+	Phases *phases.Phases
+	// TraceParent and TraceState are as in protocol.RunRequest.
+	TraceParent, TraceState string
 	// Live is told, before the program starts, how to look at the output so far; nil is nobody.
 	Live func(Live)
 
+	// standing is told, before the program starts, of the sandbox that a session's interpreter has.
+	standing func(*prepared, *sandbox.Control, *guard.Watch)
+	// cold has it start its own sandbox.
+	cold bool
+	// Shown is the run as clients see it; nil has it made of the rest.
+	Shown *protocol.Run
+
+	// noted is what is written down of it.
+	noted *recording
 	// early lets the run be made ready by what is remembered of the workspace, which is checked meanwhile.
 	early bool
-	// environment is what Params ask to run in.
+	// planned says that nothing of it is to be run.
+	planned bool
+	// environment is what Params ask to run in, granted what it may beyond its workspace.
 	environment env.Environment
+	granted     granted
+	// control is the way to the sandbox of this attempt.
+	control *sandbox.Control
 }
 
 // Live is the output of a run that goes on. It is safe to use also when the run has ended.
@@ -66,7 +96,26 @@ func (e *Engine) Do(ctx context.Context, r Request) (protocol.RunResult, error) 
 	if r.ID == "" {
 		r.ID = NewID()
 	}
-	if err := e.Check(r.Params); err != nil {
+	r.noted = e.recording(r, asked)
+	r.Stdin = r.noted.reads(r.Stdin)
+	ended := e.tells(&r, asked)
+	do := e.do
+	if r.Params.SessionName != "" {
+		do = e.inSession
+	}
+	result, err := do(ctx, r, asked)
+	r.noted.ended(result, err)
+	e.logsEnd(r, result, err, time.Since(asked))
+	ended(result, err)
+	return result, err
+}
+
+func (e *Engine) do(ctx context.Context, r Request, asked time.Time) (protocol.RunResult, error) {
+	e, r, err := e.profiled(r)
+	if err == nil {
+		err = checkRequest(r.Params, e.settings.Limits)
+	}
+	if err != nil {
 		return protocol.RunResult{}, err
 	}
 	e.tidy()
@@ -88,13 +137,29 @@ func (e *Engine) inEnvironment(ctx context.Context, r Request) (result protocol.
 	if err != nil {
 		return result, err
 	}
-	if r.environment, err = e.environment(ctx, root, r.Params, r.Building); err != nil {
+	over := r.Phases.Begin(phases.Environment)
+	if r.environment, err = e.environment(ctx, root, r.Params, r.Building); err != nil && e.approvesTrust(ctx, root, r, err) {
+		r.environment, err = e.environment(ctx, root, r.Params, r.Building)
+	}
+	if over(); err != nil {
 		return result, err
 	}
+	r.noted.environment(root, r.environment)
+	over = r.Phases.Begin(phases.Grant)
+	if r.granted, err = e.grant(ctx, r, root); err != nil {
+		return result, err
+	}
+	over()
+	r.noted.conceals(e.variables(r))
 	r.early = true
 	result, err = e.attempt(ctx, r)
 	r.early = false
 	if errors.Is(err, errStale) {
+		e.decided(r.ID, "what was remembered of the workspace is not true any more; discovery is made anew")
+		result, err = e.attempt(ctx, r)
+	}
+	if errors.Is(err, errUnready) {
+		r.cold = true
 		result, err = e.attempt(ctx, r)
 	}
 	if e.retry(err) {
@@ -138,6 +203,8 @@ func (e *Engine) retry(err error) bool {
 
 // attempt is one try: prepare, run, audit, and clear away.
 func (e *Engine) attempt(ctx context.Context, r Request) (protocol.RunResult, error) {
+	control := new(sandbox.Control)
+	r.control = control
 	prep, err := e.prepare(ctx, r)
 	if err != nil && r.early {
 		err = errStale // it may be what is remembered that is wrong
@@ -145,22 +212,40 @@ func (e *Engine) attempt(ctx context.Context, r Request) (protocol.RunResult, er
 	if err != nil {
 		return protocol.RunResult{}, err
 	}
-	defer prep.release()
+	defer func() {
+		over := r.Phases.Begin(phases.Release)
+		prep.release()
+		over()
+	}()
+	defer prep.network.close()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	late := new(sandbox.Late)
+	if r.Control != nil {
+		r.Control(control)
+	}
 	var watch *guard.Watch
 	ready, begun := make(chan struct{}), make(chan struct{})
 	go func() { // while bubblewrap starts, which takes longer
 		defer close(begun)
-		if !prep.isTrue(ctx) {
+		written := r.noted.begins(prep)
+		over := r.Phases.Begin(phases.Check)
+		isTrue := prep.isTrue(ctx)
+		if over(); !isTrue {
 			stop()
 			return
 		}
-		watch = prep.watch(stop, late)
+		over = r.Phases.Begin(phases.Guard)
+		watch = prep.watch(stop, control)
+		over()
+		over = r.Phases.Begin(phases.History)
+		written()
+		over()
+		if r.standing != nil {
+			r.standing(prep, control, watch)
+		}
 		close(ready)
 	}()
-	out := prep.captures(e)
+	out := prep.captures(e, r.Ask.Terminal == nil && r.Ask.calls == "")
 	defer out.close()
 	if r.Live != nil {
 		r.Live(out.live)
@@ -168,20 +253,98 @@ func (e *Engine) attempt(ctx context.Context, r Request) (protocol.RunResult, er
 	following := make(chan struct{})
 	go func() {
 		defer close(following)
-		prep.follow(ctx, late)
+		go prep.network.follow(ctx, control)
+		prep.follow(ctx, control)
 	}()
-	end, err := sandbox.Run(ctx, prep.plan, sandbox.IO{Stdin: r.input(), Stdout: out.writer(protocol.Stdout, r.Sink), Stderr: out.writer(protocol.Stderr, r.Sink), Late: late, Ready: ready})
+	streams := sandbox.IO{Stdin: r.input(), Stdout: out.writer(protocol.Stdout, r.Sink), Stderr: out.writer(protocol.Stderr, r.Sink),
+		Control: control, Socket: prep.network.has, Stopped: r.Stopped, Ready: ready, Times: r.Phases != nil}
+	refusals := prep.refusals()
+	end, start, err := e.start(ctx, prep, r, streams, begun)
+	refused := refusals(end)
 	stop()
 	<-following
 	<-begun
 	if watch == nil {
 		return protocol.RunResult{}, errStale
 	}
+	denied := prep.network.close()
+	inSandbox(r.Phases, end, start, time.Now())
+	over := r.Phases.Begin(phases.Audit)
 	findings, pending := e.audit(watch, prep)
-	if err != nil {
+	if over(); err != nil {
 		return protocol.RunResult{}, err
 	}
-	return prep.result(end, out, findings, pending), nil
+	result := prep.result(end, out, findings, pending)
+	result.Start = start
+	result.Denied = denied
+	result.Notes = append(result.Notes, refused...)
+	return result, nil
+}
+
+// inSandbox adds what went on in the sandbox, which the caller has heard the end of by now.
+func inSandbox(p *phases.Phases, end sandbox.End, start string, now time.Time) {
+	if p == nil || end.Started.IsZero() {
+		return
+	}
+	t := end.Times
+	if t == nil { // it has no times, or was killed
+		p.Add(phases.Program, end.Started, end.Ended)
+		p.Add(phases.Teardown, end.Ended, now)
+		return
+	}
+	if start == protocol.StartCold {
+		p.Add(phases.Bubblewrap, end.Started, t.Up)
+	}
+	p.Add(phases.Pins, t.Told, t.Made)
+	p.Add(phases.Program, t.Made, t.Ended)
+	p.Add(phases.Teardown, t.Ended, now)
+}
+
+// start runs it in a sandbox that is ready for it, or in one of its own. looked is closed when the workspace has been looked at.
+func (e *Engine) start(ctx context.Context, p *prepared, r Request, streams sandbox.IO, looked <-chan struct{}) (sandbox.End, string, error) {
+	always := e.settings.Performance.Warm == "always"
+	cold := func(why string) { e.decided(r.ID, "the run starts its own sandbox", "why", why) }
+	if !e.hasReady() {
+		cold(cmp.Or(p.whyNotWarm(r), "no sandbox was made ahead"))
+		defer e.background.Go(func() { e.rewarm(e.usables(p, r), always) })
+		return e.startCold(ctx, p, streams)
+	}
+	of := e.usables(p, r)
+	defer e.rewarm(of, always)
+	if !e.isReady(of) {
+		cold(cmp.Or(p.whyNotWarm(r), "none that was made ahead is of its policy"))
+		return e.startCold(ctx, p, streams)
+	}
+	<-looked
+	if ctx.Err() != nil { // it has changed, or the run is cancelled: either is known by who looked
+		return sandbox.End{ExitCode: -1, Cancelled: true}, "", nil
+	}
+	s, u := e.takeReady(of)
+	if s == nil {
+		cold("what was made ahead ended, is too old, or what it shows has changed")
+		return e.startCold(ctx, p, streams)
+	}
+	p.plan = u.plan
+	end, err := s.Run(ctx, p.plan.Limits, u.hand, streams)
+	failed := new(sandbox.StartError)
+	isProgram := !u.waits && errors.As(err, &failed) && (failed.Step == sandbox.StepProgram || failed.Step == sandbox.StepDir)
+	if errors.As(err, &failed) && !isProgram { // a program that cannot be executed cannot be in another sandbox either
+		e.log.Warn("a sandbox that was ready could not be used", "err", err)
+		err = errUnready
+	}
+	return end, u.start(), err
+}
+
+// startCold runs it in a sandbox that it starts itself.
+func (e *Engine) startCold(ctx context.Context, p *prepared, streams sandbox.IO) (sandbox.End, string, error) {
+	if err := p.planCold(); err != nil {
+		return sandbox.End{}, "", err
+	}
+	keeper := e.keeperFor(p)
+	defer e.readyKeeper(keeper)
+	streams.Tree = e.tree(keeper)
+	end, err := sandbox.Run(ctx, p.plan, streams)
+	return end, protocol.StartCold, err
 }
 
 // captures are both streams of a run.
@@ -220,8 +383,12 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
-func (p *prepared) captures(e *Engine) captures {
+// captures of what a terminal showed have no file: it is of no use to anybody, and has no end.
+func (p *prepared) captures(e *Engine, filed bool) captures {
 	stream := func(name protocol.Stream) *capture {
+		if !filed {
+			return &capture{limit: keptOutput}
+		}
 		return &capture{limit: keptOutput, spillAt: filedOutput, open: func() (*os.File, error) {
 			dir, err := e.outputDir()
 			if err != nil {
@@ -236,13 +403,17 @@ func (p *prepared) captures(e *Engine) captures {
 // result puts together how the run ended.
 func (p *prepared) result(end sandbox.End, out captures, findings []protocol.Finding, pending bool) protocol.RunResult {
 	r := protocol.RunResult{
-		ID: p.id, ExitCode: end.ExitCode, Limit: end.Limit, Cancelled: end.Cancelled, MaxRSS: end.MaxRSS,
+		ID: p.id, ExitCode: end.ExitCode, Limit: end.Limit, Cancelled: end.Cancelled, MaxRSS: end.MaxRSS, CPU: protocol.Duration(end.User + end.System),
 		Stdout: out.stdout.output(), Stderr: out.stderr.output(),
 		Workspace: p.ws.Root, Environment: p.env.ID, Interpreter: p.program,
 		Findings: findings, AuditPending: pending, Gaps: p.plan.Gaps, Notes: p.ws.Notes,
 	}
 	if end.Signal != 0 {
 		r.Signal = signalName(end.Signal)
+	}
+	p.bounds(end, &r)
+	if d := p.env.Daemon; d != nil {
+		r.Notes = append(r.Notes, d.Notes...)
 	}
 	r.Notes = append(r.Notes, p.notes(end, r)...)
 	return r
@@ -273,6 +444,9 @@ func (e *Engine) explain(err error, dir string) error {
 			Hint: "name a program that lies under /usr, in the workspace, or in an interpreter's folder (see `sidecar envs`); a script needs a #! line and the execute bit", Err: err}
 	case sandbox.StepDir:
 		return bad("give a folder of the workspace that you may enter", "the working folder cannot be entered in the sandbox: %v", start.Err)
+	case sandbox.StepBase:
+		return &protocol.Error{Kind: protocol.Denied, Message: fmt.Sprintf("%q cannot be shown in the kept home: %v; nothing was run", start.Path, start.Err),
+			Hint: "a session has put something else in its place: remove that from the kept home (sidecar exec --dry-run shows where it is)", Err: err}
 	case sandbox.StepPin:
 		return &protocol.Error{Kind: protocol.Internal, Message: fmt.Sprintf("%q, which a run must not change, cannot be held: %v; nothing was run", start.Path, start.Err),
 			Hint: "if it was just changed, ask again; if it is unreadable, mend its permissions", Err: err}
@@ -282,6 +456,9 @@ func (e *Engine) explain(err error, dir string) error {
 
 // backendError has the doctor read what bubblewrap said.
 func (e *Engine) backendError(start *sandbox.StartError, dir string) error {
+	if e.seated() {
+		return seatError(start)
+	}
 	text := start.Text
 	if text == "" {
 		text = start.Err.Error()

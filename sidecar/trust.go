@@ -128,8 +128,38 @@ func (e *Engine) trusted(root string) (t Trust, ok bool) {
 	return t, err == nil && json.NewDecoder(bytes.NewReader(text)).Decode(&t) == nil && t.Root == root
 }
 
-// projectShell is the project's dev shell as a request to Nix; ok is false when it has none.
-func projectShell(root string, t Trust) (spec nix.Spec, ok bool) {
+// Trusts are all projects whose Nix code was trusted.
+func (e *Engine) Trusts() []Trust {
+	state, err := e.stateDir()
+	if err != nil {
+		return nil
+	}
+	files, _ := filepath.Glob(filepath.Join(state, "trust", "*.json"))
+	all := []Trust{}
+	for _, file := range files {
+		var t Trust
+		if text, err := os.ReadFile(file); err == nil && json.Unmarshal(text, &t) == nil {
+			all = append(all, t)
+		}
+	}
+	slices.SortFunc(all, func(a, b Trust) int { return strings.Compare(a.Root, b.Root) })
+	return all
+}
+
+// projectAttr is which of the project's outputs an environment's id means: "project" its dev shell, "project#NAME" that with
+// a name, "project#packages.NAME" a package in place of a shell. ok is false for another id.
+func projectAttr(id string) (attr string, shell, ok bool) {
+	name, attr, _ := strings.Cut(id, "#")
+	kind, rest, dotted := strings.Cut(attr, ".")
+	if dotted && (kind == "packages" || kind == "devShells") && !strings.HasPrefix(rest, nix.System()+".") {
+		attr = kind + "." + nix.System() + "." + rest
+	}
+	return attr, kind != "packages", name == projectEnvironment
+}
+
+// projectShell is the project's dev shell, or what an id of projectAttr means, as a request to Nix; ok is false when it has none.
+func projectShell(root, id string, t Trust) (spec nix.Spec, ok bool) {
+	attr, shell, _ := projectAttr(id)
 	var watch []string
 	for _, rel := range slices.Sorted(maps.Keys(t.Files)) {
 		watch = append(watch, filepath.Join(root, rel))
@@ -140,10 +170,10 @@ func projectShell(root string, t Trust) (spec nix.Spec, ok bool) {
 			ref = "git+file://" // what git knows of it, and not all of a large tree
 		}
 		ref += (&url.URL{Path: root}).EscapedPath() // it may have a space
-		return nix.Spec{Output: nix.Output{Flake: ref, Shell: true, Watch: watch}}, true
+		return nix.Spec{Output: nix.Output{Flake: ref, Attr: attr, Shell: shell, Watch: watch}}, true
 	}
 	file := filepath.Join(root, "shell.nix")
-	return nix.Spec{Output: nix.Output{File: file, Shell: true, Watch: watch}}, isFile(file)
+	return nix.Spec{Output: nix.Output{File: file, Attr: attr, Shell: shell, Watch: watch}}, isFile(file)
 }
 
 func isFile(path string) bool {
@@ -151,11 +181,11 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// project is the project's own dev shell. What is built of trusted code is used again without a question; to evaluate
+// project is the project's own dev shell, or another of its outputs. What is built of trusted code is used again without a question; to evaluate
 // anew, every file must be as it was trusted.
-func (e *Engine) project(root string) (nix.Spec, error) {
+func (e *Engine) project(root, id string) (nix.Spec, error) {
 	t, ok := e.trusted(root)
-	spec, has := projectShell(root, t)
+	spec, has := projectShell(root, id, t)
 	switch {
 	case !has:
 		return spec, bad("it is made of the project's flake.nix or shell.nix", "the project %s has no dev shell", root)
@@ -187,7 +217,7 @@ func unchanged(root string, t Trust) error {
 
 func untrusted(what string) error {
 	return &protocol.Error{Kind: protocol.Denied, Message: "the project's Nix code " + what + ", and is evaluated outside of the sandbox",
-		Hint: "look at it, then run `sidecar trust` in a terminal of your own"}
+		Hint: "look at it, then run `sidecar trust` in a terminal of your own", Err: errUntrusted}
 }
 
 // changes names the first file that differs.

@@ -93,7 +93,7 @@ func (c *claims) reach(w claim) (path, missing string, inScope bool) {
 	path = filepath.Clean(w.path)
 	for range maxLinks {
 		scope := c.scope(path)
-		if scope == "" {
+		if scope == "" || len(path) >= maxPath {
 			return "", "", false
 		}
 		link, missing := c.firstLink(scope, path)

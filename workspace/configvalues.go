@@ -116,6 +116,9 @@ func topOf(r *Repository) string {
 // command protects the files of the workspace that a command line names.
 func (p *protector) command(r *Repository, line string, w claim) {
 	for i, word := range shellWords(line) {
+		if !p.more() {
+			return
+		}
 		p.word(r, word, i == 0, w)
 	}
 }

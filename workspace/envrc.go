@@ -34,6 +34,9 @@ func (p *protector) environmentFile() {
 		words := shellWords(line)
 		for i, word := range words {
 			for _, file := range sourced(word, words[i+1:]) {
+				if !p.more() {
+					return
+				}
 				p.sourcedFile(file)
 			}
 		}

@@ -25,7 +25,7 @@ func (ws *Workspace) Writable() []string {
 	return out
 }
 
-// maxAlternates bounds how many object stores are followed; git's own bound is a depth of five.
+// maxAlternates bounds how many object stores are looked at; git's own bound is a depth of five.
 const maxAlternates = 32
 
 // ReadableOutside are object stores outside Root that the repositories borrow from (objects/info/alternates,
@@ -33,25 +33,29 @@ const maxAlternates = 32
 // that the root's own repository names, whose alternates file is protected: a run that could write one, or make
 // a nested repository with one, could otherwise have the next run read any repository of the user.
 func (ws *Workspace) ReadableOutside() []string {
-	var out []string
-	granted := append([]string{ws.Root}, ws.Writable()...)
-	if ws.Repo != nil && ws.Repo.Suspect == "" {
-		out = borrowed(ws.looks, filepath.Join(ws.Repo.CommonDir, "objects"), granted, out)
+	if ws.Repo == nil || ws.Repo.Suspect != "" {
+		return nil
 	}
+	granted := append([]string{ws.Root}, ws.Writable()...)
+	out := slices.DeleteFunc(borrowed(ws.looks, filepath.Join(ws.Repo.CommonDir, "objects")), func(store string) bool {
+		return slices.ContainsFunc(granted, func(g string) bool { return inside(store, g) || inside(g, store) })
+	})
 	slices.Sort(out)
 	return out
 }
 
-func borrowed(l *looks.Looks, objects string, granted, out []string) []string {
-	for _, store := range readAlternates(l, objects) {
-		if len(out) >= maxAlternates || slices.Contains(out, store) || !isObjectStore(l, store) {
+// borrowed are the object stores that one borrows from, and those that these borrow from: each is looked at once,
+// however many name it.
+func borrowed(l *looks.Looks, objects string) (out []string) {
+	named := readAlternates(l, objects)
+	for seen := map[string]bool{objects: true}; len(named) > 0 && len(seen) <= maxAlternates; named = named[1:] {
+		store := named[0]
+		if seen[store] {
 			continue
 		}
-		if !slices.ContainsFunc(granted, func(g string) bool { return inside(store, g) || inside(g, store) }) {
+		if seen[store] = true; isObjectStore(l, store) {
 			out = append(out, store)
-		}
-		if !slices.Contains(granted, store) {
-			out = borrowed(l, store, append(granted[:len(granted):len(granted)], store), out)
+			named = append(named, readAlternates(l, store)...)
 		}
 	}
 	return out

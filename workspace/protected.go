@@ -58,9 +58,22 @@ type protector struct {
 	ws    *Workspace
 	rules Rules
 	many  bool
+	// words is how many words of commands and scripts were looked at.
+	words int
 	// hostValues are those of the host's git config that name programs or files.
 	hostValues []gitconfig.Entry
 	listings   map[string]listing
+}
+
+// maxWords bounds how many words of commands, hooks and .envrc are looked at: each costs some looks at files.
+const maxWords = 20_000
+
+// more says whether another word is to be looked at.
+func (p *protector) more() bool {
+	if p.words++; p.words == maxWords+1 {
+		p.ws.note("the commands, hooks and .envrc of this workspace have more than %d words: files that the rest of them names are not held", maxWords)
+	}
+	return p.words <= maxWords
 }
 
 // listAhead lists the hooks and the work trees of submodules side by side.

@@ -138,6 +138,9 @@ const maxScript = 64 << 10
 
 // script protects the scripts of the workspace that a hook names by a path: executing the hook executes them.
 func (p *protector) script(r *Repository, hook string) {
+	if p.words > maxWords {
+		return
+	}
 	if real, err := p.looks.Real(hook); err == nil {
 		hook = real
 	}
@@ -150,6 +153,9 @@ func (p *protector) script(r *Repository, hook string) {
 	for _, word := range shellWords(string(data)) {
 		if seen[word] || !strings.Contains(word, "/") && !isScriptName(word) {
 			continue
+		}
+		if !p.more() {
+			return
 		}
 		seen[word] = true
 		p.hookWord(r, hook, word, w)

@@ -14,6 +14,9 @@ const (
 	maxModules     = 10_000
 )
 
+// maxPath is longer than any path that the kernel takes (PATH_MAX in linux/limits.h).
+const maxPath = 4096
+
 // moduleSearch collects the submodules of one repository.
 type moduleSearch struct {
 	ws   *Workspace
@@ -177,7 +180,7 @@ func withPaths(list []module) []module {
 	kept := list[:0]
 	for _, m := range list {
 		m.path = m.config["path"]
-		if m.path != "" && filepath.IsLocal(m.path) && !strings.HasPrefix(m.path, "-") {
+		if m.path != "" && len(m.path) < maxPath && filepath.IsLocal(m.path) && !strings.HasPrefix(m.path, "-") {
 			kept = append(kept, m)
 		}
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"sync"
 
 	"code.sidecar.dev/sidecar"
@@ -14,7 +16,19 @@ import (
 
 // as is how this program connects to sidecars, under a name.
 func (f *flags) as(name string, t terminal) client.Options {
-	return client.Options{Name: name, Build: build(), ExplicitConfig: f.config, ConfigFile: config.ConfigFile(), Output: protocol.OwnOutput, Log: f.log(t)}
+	return client.Options{Name: name, Build: build(), ExplicitConfig: f.explicit(), ConfigFile: config.ConfigFile(), Output: protocol.OwnOutput, Log: f.log(t)}
+}
+
+// explicit is the settings file that --config or SIDECAR_CONFIG names, as from here: the sidecar has another working folder.
+func (f *flags) explicit() string {
+	file := f.config
+	if file == "" {
+		file = os.Getenv("SIDECAR_CONFIG")
+	}
+	if abs, err := filepath.Abs(file); err == nil && file != "" {
+		return abs
+	}
+	return file
 }
 
 // here is the root of the project around here.

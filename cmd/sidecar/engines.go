@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"sync"
 
 	"code.sidecar.dev/sidecar"
+	"code.sidecar.dev/sidecar/config"
 	"code.sidecar.dev/sidecar/mcp"
 	"code.sidecar.dev/sidecar/protocol"
 )
@@ -27,7 +29,26 @@ func (e *engines) run(ctx context.Context, root string, p protocol.RunParams, w 
 	if err != nil {
 		return protocol.RunResult{}, err
 	}
-	return made.Do(ctx, sidecar.Request{Dir: root, Params: p, Sink: w.Output, Building: w.Building})
+	return made.Do(ctx, sidecar.Request{Dir: root, Params: p, Sink: w.Output, Building: w.Building, Approve: e.approve(w.Approve), TraceParent: w.TraceParent, TraceState: w.TraceState})
+}
+
+// approve has the client ask, and keeps what is to hold for good; nil where it cannot.
+func (e *engines) approve(ask func(context.Context, protocol.Question) protocol.Answer) func(context.Context, protocol.Question) protocol.Answer {
+	if ask == nil {
+		return nil
+	}
+	return func(ctx context.Context, q protocol.Question) protocol.Answer {
+		if q.Kind == protocol.AskNetwork {
+			q.File = config.Sources{Explicit: e.flags.config}.Person()
+		}
+		answer := ask(ctx, q)
+		if answer == protocol.Always {
+			if err := sidecar.Keep(q); err != nil {
+				say(e.term, fmt.Sprintf("the answer holds for this run only: %v", err))
+			}
+		}
+		return answer
+	}
 }
 
 func (e *engines) envs(_ context.Context, root string) ([]protocol.Environment, error) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +19,7 @@ func mcpCommand(f *flags, t terminal) *cobra.Command {
 	inProcess := false
 	c := &cobra.Command{
 		Use:   "mcp",
-		Short: "Serve MCP on standard input and output: the tools run_code and list_envs",
+		Short: "Serve MCP on standard input and output: the tools run_code, list_envs, list_sessions and close_session",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			var b backend = newShared(f, t)
@@ -36,6 +38,8 @@ func mcpCommand(f *flags, t terminal) *cobra.Command {
 type backend interface {
 	run(ctx context.Context, root string, p protocol.RunParams, w mcp.Watch) (protocol.RunResult, error)
 	envs(ctx context.Context, root string) ([]protocol.Environment, error)
+	sessions(ctx context.Context, root string) ([]protocol.NamedSession, error)
+	closeSession(ctx context.Context, root string, p protocol.CloseSessionParams) ([]protocol.NamedSession, error)
 	close()
 }
 
@@ -62,6 +66,20 @@ func serveMCP(ctx context.Context, b backend, f *flags, t terminal) error {
 			}
 			return b.envs(ctx, root)
 		},
+		Sessions: func(ctx context.Context, dir string) ([]protocol.NamedSession, error) {
+			root, err := sidecar.Root(dir)
+			if err != nil {
+				return nil, err
+			}
+			return b.sessions(ctx, root)
+		},
+		CloseSession: func(ctx context.Context, dir string, p protocol.CloseSessionParams) ([]protocol.NamedSession, error) {
+			root, err := sidecar.Root(dir)
+			if err != nil {
+				return nil, err
+			}
+			return b.closeSession(ctx, root, p)
+		},
 	})
 }
 
@@ -78,12 +96,22 @@ func within(dir, cwd string) string {
 }
 
 // shared has the projects' sidecars do it.
-type shared struct{ pool *client.Pool }
+type shared struct {
+	pool *client.Pool
+	// trim gives memory back a while after a run: an agent keeps this process for hours, and seldom one alone.
+	trim *time.Timer
+}
 
-func newShared(f *flags, t terminal) shared { return shared{client.NewPool(f.as("mcp", t))} }
+// trimAfter is how long after a run that is.
+const trimAfter = 500 * time.Millisecond
+
+func newShared(f *flags, t terminal) shared {
+	return shared{client.NewPool(f.as("mcp", t)), time.AfterFunc(trimAfter, debug.FreeOSMemory)}
+}
 
 func (s shared) run(ctx context.Context, root string, p protocol.RunParams, w mcp.Watch) (protocol.RunResult, error) {
-	return s.pool.Run(ctx, root, protocol.RunRequest{RunParams: p}, nil, client.Watch(w))
+	defer s.trim.Reset(trimAfter)
+	return s.pool.Run(ctx, root, protocol.RunRequest{RunParams: p, TraceParent: w.TraceParent, TraceState: w.TraceState}, nil, client.Watch{Output: w.Output, Building: w.Building, Approve: w.Approve})
 }
 
 func (s shared) envs(ctx context.Context, root string) ([]protocol.Environment, error) {

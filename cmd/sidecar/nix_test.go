@@ -48,8 +48,8 @@ func TestNixScripts(t *testing.T) {
 	})
 }
 
-// standIn is a nixpkgs that real Nix builds offline: see test/nixpkgs.
-func standIn(t *testing.T) string {
+// standIn is a nixpkgs that real Nix builds offline: see test/nixpkgs, and its setup.sh for the flags.
+func standIn(t *testing.T, flags ...string) string {
 	t.Helper()
 	skip := t.Skipf
 	if os.Getenv("CI") != "" {
@@ -67,7 +67,7 @@ func standIn(t *testing.T) string {
 	if err := os.CopyFS(dir, os.DirFS("../../test/nixpkgs")); err != nil {
 		t.Fatal(err)
 	}
-	setup := exec.Command("bash", filepath.Join(dir, "setup.sh"))
+	setup := exec.Command("bash", append([]string{filepath.Join(dir, "setup.sh")}, flags...)...)
 	setup.Env = append(os.Environ(), "NIX_CONFIG=build-users-group =")
 	if out, err := setup.CombinedOutput(); err != nil {
 		t.Fatalf("setup.sh: %v\n%s", err, out)

@@ -36,6 +36,9 @@ func report(t terminal, r protocol.RunResult) {
 			say(t, fmt.Sprintf("finding: %s: %s", f.Path, f.Reason))
 		}
 	}
+	for _, d := range r.Denied {
+		say(t, "denied: "+d.Text())
+	}
 	if r.Cancelled {
 		say(t, "cancelled")
 	}

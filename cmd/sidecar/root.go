@@ -13,6 +13,7 @@ import (
 	"code.sidecar.dev/sidecar"
 	"code.sidecar.dev/sidecar/config"
 	"code.sidecar.dev/sidecar/protocol"
+	"code.sidecar.dev/sidecar/server"
 )
 
 // What goes where: a program's own output, and what a command was asked for, to stdout; everything that
@@ -35,6 +36,9 @@ type flags struct {
 	config    string
 	workspace string
 	verbose   bool
+	// hosts are other machines to do the command on, hostProgram is sidecar there.
+	hosts       []string
+	hostProgram string
 }
 
 // execute runs one command line and gives the exit status.
@@ -59,8 +63,11 @@ func command(t terminal) *cobra.Command {
 	p.StringVar(&f.config, "config", "", "settings `file` in place of the user's own")
 	p.StringVarP(&f.workspace, "workspace", "w", "", "project `folder`, in place of the one around the working folder")
 	p.BoolVarP(&f.verbose, "verbose", "v", false, "say on stderr what is done")
-	root.AddCommand(runCommand(f, t), mcpCommand(f, t), serveCommand(f, t), statusCommand(f, t), runsCommand(f, t), outputCommand(f, t),
-		cancelCommand(f, t), stopCommand(f, t), envsCommand(f, t), trustCommand(f, t), gcCommand(f, t), doctorCommand(f, t), workspaceCommand(f, t))
+	p.StringArrayVar(&f.hosts, "host", nil, "do it on another machine: `[USER@]HOST`, through your ssh (docs/hosts.md); of status, may be repeated")
+	p.StringVar(&f.hostProgram, "host-program", "", "sidecar on that machine, by its `path` (default: hosts.program, or sidecar on the PATH there)")
+	root.PersistentPreRunE = func(c *cobra.Command, args []string) error { return f.elsewhere(c, args, t) }
+	root.AddCommand(runCommand(f, t), execCommand(f, t), mcpCommand(f, t), lspCommand(f, t), serveCommand(f, t), statusCommand(f, t), runsCommand(f, t), showRunCommand(f, t), rerunCommand(f, t), sessionsCommand(f, t), outputCommand(f, t), logsCommand(f, t),
+		cancelCommand(f, t), approveCommand(f, t), worktreeCommand(f, t), stopCommand(f, t), envsCommand(f, t), trustCommand(f, t), gcCommand(f, t), doctorCommand(f, t), workspaceCommand(f, t), setupCommand(f, t), connectCommand(t))
 	return root
 }
 
@@ -90,7 +97,11 @@ func (f *flags) engine(root string, t terminal) (*sidecar.Engine, error) {
 	for _, n := range notes {
 		say(t, fmt.Sprint(n))
 	}
-	return sidecar.New(sidecar.Options{Settings: &settings, Log: f.log(t)}), nil
+	h, err := f.history(t)
+	if err != nil {
+		return nil, err
+	}
+	return sidecar.New(sidecar.Options{Settings: &settings, Log: f.log(t), History: server.Recording(h), Version: version}), nil
 }
 
 func (f *flags) log(t terminal) *slog.Logger {
@@ -100,6 +111,9 @@ func (f *flags) log(t terminal) *slog.Logger {
 	}
 	return slog.New(slog.NewTextHandler(t.err, &slog.HandlerOptions{Level: level}))
 }
+
+// workingFolder is the source of a project that nobody named.
+const workingFolder = "working folder"
 
 // folder is the project's folder: the flag, SIDECAR_WORKSPACE, or the working folder.
 func (f *flags) folder() (dir, source string, err error) {
@@ -112,5 +126,5 @@ func (f *flags) folder() (dir, source string, err error) {
 	if dir, err = os.Getwd(); err != nil {
 		err = &protocol.Error{Kind: protocol.BadRequest, Message: fmt.Sprintf("the working folder: %v", err), Hint: "go to a folder that is there, or name one with --workspace", Err: err}
 	}
-	return dir, "working folder", err
+	return dir, workingFolder, err
 }

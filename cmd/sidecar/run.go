@@ -16,6 +16,7 @@ import (
 	"code.sidecar.dev/sidecar"
 	"code.sidecar.dev/sidecar/client"
 	"code.sidecar.dev/sidecar/env"
+	"code.sidecar.dev/sidecar/phases"
 	"code.sidecar.dev/sidecar/protocol"
 )
 
@@ -25,12 +26,15 @@ type runFlags struct {
 	// environment and packages are what the run is to have.
 	environment string
 	packages    []string
+	session     string
 	code        string
 	cwd         string
 	env         []string
 	timeout     time.Duration
 	dryRun      bool
 	json        bool
+	// trace is where to say where the time went: toTerminal, a file, or "" for nowhere.
+	trace string
 	// inProcess keeps the project's sidecar out of it.
 	inProcess bool
 }
@@ -44,7 +48,8 @@ func runCommand(f *flags, t terminal) *cobra.Command {
 
 Output streams as it comes, and the exit status is the program's own. The project is
 writable, except what the host would later execute or obey (git's config and hooks, editor
-tasks, agent settings, …). There is no network, and the home folder is empty.`,
+tasks, agent settings, …). It reaches no network but the names that the settings allow, and
+the home folder is empty.`,
 		Example: "  sidecar run script.py\n  sidecar run -e 'print(2**64)' --language python\n  sidecar run -- make test\n  echo 'ls' | sidecar run --language bash -",
 		RunE:    func(c *cobra.Command, args []string) error { return r.run(c.Context(), c, args, t) },
 	}
@@ -53,12 +58,15 @@ tasks, agent settings, …). There is no network, and the home folder is empty.`
 	fs.StringVarP(&r.language, "language", "l", "", "`language` of the code (by default from the file's name or #! line)")
 	fs.StringVar(&r.environment, "environment", "", "run in the environment with this `id` (see sidecar envs)")
 	fs.StringArrayVarP(&r.packages, "package", "p", nil, "have Nix give the run a `package` of nixpkgs (may be repeated): ripgrep, python3Packages.numpy")
+	fs.StringVar(&r.session, "session", "", "keep the interpreter under this `name`: variables and imports stay for the next run with it (python, node, bash)")
 	fs.StringVarP(&r.code, "eval", "e", "", "run this `code`")
 	fs.StringVar(&r.cwd, "cwd", "", "working `folder`, inside the project (default: where you are)")
 	fs.StringArrayVar(&r.env, "env", nil, "set a `NAME=VALUE`, or pass NAME from here (may be repeated)")
 	fs.DurationVar(&r.timeout, "timeout", 0, "end the run after this `time` (default: the longest the settings allow)")
 	fs.BoolVar(&r.dryRun, "dry-run", false, "print the policy, or with --json the whole plan, and run nothing")
 	fs.BoolVar(&r.json, "json", false, "print the result as JSON when the run has ended")
+	fs.StringVar(&r.trace, "trace", "", "say on stderr where the time went, or write it to a `file` for chrome://tracing or Perfetto (--trace=FILE)")
+	fs.Lookup("trace").NoOptDefVal = toTerminal
 	fs.BoolVar(&r.inProcess, "in-process", false, "run in this process, unseen by the project's sidecar")
 	_ = c.RegisterFlagCompletionFunc("language", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return env.Names(), cobra.ShellCompDirectiveNoFileComp
@@ -132,12 +140,26 @@ func tellBuilding(t terminal) func(protocol.Building) {
 
 func (r *runFlags) do(ctx context.Context, e *sidecar.Engine, root string, p protocol.RunParams, stdin io.Reader, sink sidecar.Sink, t terminal) (protocol.RunResult, error) {
 	building := tellBuilding(t)
+	asked := time.Now()
+	ours := phases.If(r.trace != "", asked)
 	if r.inProcess {
-		return e.Do(ctx, sidecar.Request{Dir: root, Params: p, Stdin: stdin, Sink: sink, Building: building})
+		result, err := e.Do(ctx, sidecar.Request{Dir: root, Params: p, Stdin: stdin, Sink: sink, Building: building, Phases: ours, TraceParent: os.Getenv("TRACEPARENT"), TraceState: os.Getenv("TRACESTATE")})
+		result.Phases = ours.List()
+		return result, err
 	}
 	pool := client.NewPool(r.as("terminal", t))
 	defer pool.Close()
-	return pool.Run(ctx, root, protocol.RunRequest{RunParams: p}, stdin, client.Watch{Output: sink, Building: building})
+	if over := ours.Begin(phases.Connect); ours != nil {
+		if _, err := pool.Of(ctx, root); err != nil {
+			return protocol.RunResult{}, err
+		}
+		over()
+	}
+	result, err := pool.Run(ctx, root, protocol.RunRequest{RunParams: p, Trace: ours != nil, TraceParent: os.Getenv("TRACEPARENT"), TraceState: os.Getenv("TRACESTATE")}, stdin, client.Watch{Output: sink, Building: building})
+	if ours != nil {
+		result.Phases = traced(ours, result, time.Since(asked))
+	}
+	return result, err
 }
 
 // finish prints what is to be said and passes the program's exit status on.
@@ -149,6 +171,9 @@ func (r *runFlags) finish(result protocol.RunResult, t terminal) error {
 	} else {
 		report(t, result)
 	}
+	if err := showTrace(t, r.trace, result); err != nil {
+		return err
+	}
 	if result.ExitCode != 0 || result.Limit != "" {
 		return exitStatus(result.ExitStatus())
 	}
@@ -157,9 +182,12 @@ func (r *runFlags) finish(result protocol.RunResult, t terminal) error {
 
 // params are the request, without its standard input.
 func (r *runFlags) params(c *cobra.Command, args []string, t terminal) (protocol.RunParams, error) {
-	p := protocol.RunParams{Language: r.language, Cwd: r.cwd, Timeout: protocol.Duration(r.timeout), Client: "terminal", Environment: r.environment, Packages: r.packages}
+	p := protocol.RunParams{Language: r.language, Cwd: r.cwd, Timeout: protocol.Duration(r.timeout), Client: "terminal", Environment: r.environment, Packages: r.packages, SessionName: r.session}
 	var err error
-	if p.Env, err = variables(r.env); err != nil {
+	if p.Env, err = variables(r.env); err == nil {
+		err = inProcessSession(r.session, r.inProcess)
+	}
+	if err != nil {
 		return p, err
 	}
 	dash := c.ArgsLenAtDash() >= 0

@@ -15,33 +15,61 @@ import (
 )
 
 func runsCommand(f *flags, t terminal) *cobra.Command {
-	limit, live := 0, false
-	c := showCommand("runs", "List the runs of the project's sidecar, whoever asked for them, the newest first", t, func(ctx context.Context) (any, string, error) {
-		c, err := f.attach(ctx, t)
-		if err != nil {
-			return nil, "", err
-		}
-		defer c.Close()
-		var r protocol.RunsResult
-		err = c.Call(ctx, protocol.MethodRuns, protocol.RunsParams{Limit: limit, Live: live}, &r)
-		return r.Runs, runsText(r.Runs, time.Now()), err
+	r := &runsFlags{flags: f}
+	c := showCommand("runs", "List what ran in the project, whoever asked for it, the newest first", t, func(ctx context.Context) (any, string, error) {
+		runs, err := r.listed(ctx, t)
+		return runs, runsText(runs, r.all, time.Now()), err
 	})
-	c.Flags().IntVarP(&limit, "limit", "n", 20, "list at most this `number`; 0 is all that are remembered")
-	c.Flags().BoolVar(&live, "live", false, "only those that go on")
+	show := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := r.given(time.Now()); err != nil {
+			return err
+		}
+		if !r.export {
+			return show(c, args)
+		}
+		if !c.Flags().Changed("limit") {
+			r.p.Limit = 0
+		}
+		return r.exportRuns(c.Context(), t)
+	}
+	fs := c.Flags()
+	fs.IntVarP(&r.p.Limit, "limit", "n", 20, "list at most this `number`; 0 is all that there are")
+	fs.BoolVar(&r.p.Live, "live", false, "only those that go on")
+	fs.BoolVar(&r.p.Failed, "failed", false, "only those that did not end well")
+	fs.BoolVar(&r.p.Findings, "findings", false, "only those that made what the host would obey")
+	fs.StringVar(&r.p.Client, "client", "", "only those that a client of this `name` asked for (its beginning is enough)")
+	fs.StringVar(&r.p.Language, "language", "", "only those in this `language`")
+	fs.StringVar(&r.since, "since", "", "only those since this `time`: 90m, 12h, 7d ago, 2026-11-30, 2026-11-30T08:00:00Z")
+	fs.BoolVarP(&r.all, "all", "a", false, "those of all projects")
+	fs.BoolVar(&r.export, "export", false, "print all that is kept of them, code and output too, as a line of JSON each, the oldest first")
 	return c
 }
 
-func runsText(runs []protocol.Run, now time.Time) string {
+// runsText lists runs for people, with their projects if they are of several.
+func runsText(runs []protocol.Run, projects bool, now time.Time) string {
 	if len(runs) == 0 {
 		return "no runs\n"
 	}
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, r := range runs {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", r.ID, r.Started.Local().Format(time.TimeOnly), clean(runText(r, now)))
+		text := runText(r, now)
+		if projects {
+			text = r.Workspace + "  " + text
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", r.ID, clock(r.Started.Local(), now), clean(text))
 	}
 	_ = w.Flush()
 	return b.String()
+}
+
+// clock is a time, with its date unless that is today.
+func clock(at, now time.Time) string {
+	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return at.Format(time.TimeOnly)
+	}
+	return at.Format(time.DateTime)
 }
 
 func outputCommand(f *flags, t terminal) *cobra.Command {
@@ -53,7 +81,7 @@ func outputCommand(f *flags, t terminal) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			of, err := f.sidecarOf(c.Context(), args[0], t)
 			if err != nil {
-				return err
+				return f.printPast(c.Context(), args[0], c.Flags().Changed("stderr"), err, t)
 			}
 			defer of.Close()
 			if c.Flags().Changed("stderr") {
@@ -119,21 +147,19 @@ func (f *flags) sidecarOf(ctx context.Context, id string, t terminal) (*client.C
 	return found, nil
 }
 
+// completed is how many runs a shell is offered.
+const completed = 50
+
 // completeRuns offers the ids of the project's runs to a shell.
 func (f *flags) completeRuns(t terminal) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		s, err := f.attach(c.Context(), t)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		defer s.Close()
-		var r protocol.RunsResult
-		_ = s.Call(c.Context(), protocol.MethodRuns, nil, &r)
+		r := &runsFlags{flags: f, p: protocol.RunsParams{Limit: completed}}
+		runs, _ := r.listed(c.Context(), terminal{out: io.Discard, err: io.Discard})
 		var out []string
-		for _, run := range r.Runs {
+		for _, run := range runs {
 			out = append(out, run.ID+"\t"+clean(title(run)))
 		}
 		return out, cobra.ShellCompDirectiveNoFileComp

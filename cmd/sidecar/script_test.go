@@ -1,9 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -44,14 +48,44 @@ func requireSandbox(t *testing.T) {
 	t.Skipf("bubblewrap does not work here: %v: %s", err, out)
 }
 
-// buildBinary builds the command as it is released: static, since it is also the shim.
+// buildBinary builds the command as it is released, once for all tests: static, since it is also the shim.
 func buildBinary(t *testing.T) string {
 	t.Helper()
-	bin := filepath.Join(t.TempDir(), "sidecar")
+	bin, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bin
+}
+
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "sidecar-test")
+	if err != nil {
+		return "", err
+	}
+	leftovers = append(leftovers, dir)
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // a program for everybody
+		return "", err
+	}
+	bin := filepath.Join(dir, "sidecar")
 	build := exec.Command("go", "build", "-o", bin, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building: %v\n%s", err, out)
+		return "", fmt.Errorf("building: %w\n%s", err, out)
 	}
-	return bin
+	return bin, nil
+})
+
+// leftovers are folders that outlive single tests.
+var leftovers []string
+
+func TestMain(m *testing.M) {
+	// Where this was started by nohup(1), hangups are ignored, and so they would be by every program started here. What is
+	// caught is reset for programs (execve(2)).
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	status := m.Run()
+	for _, dir := range leftovers {
+		_ = os.RemoveAll(dir)
+	}
+	os.Exit(status)
 }

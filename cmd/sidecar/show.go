@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"code.sidecar.dev/sidecar/config"
 	"code.sidecar.dev/sidecar/doctor"
 	"code.sidecar.dev/sidecar/env"
+	"code.sidecar.dev/sidecar/env/host"
 	"code.sidecar.dev/sidecar/protocol"
 )
 
@@ -31,11 +33,15 @@ func (r *runFlags) root(dir string, p *protocol.RunParams) (string, error) {
 
 // show prints what a run would be, and runs nothing.
 func (r *runFlags) show(ctx context.Context, e *sidecar.Engine, dir string, p protocol.RunParams, t terminal) error {
-	plan, policy, err := e.Plan(ctx, dir, p)
+	return showPlan(ctx, e, sidecar.Request{Dir: dir, Params: p}, r.json, t)
+}
+
+func showPlan(ctx context.Context, e *sidecar.Engine, r sidecar.Request, asJSON bool, t terminal) error {
+	plan, policy, err := e.Plan(ctx, r)
 	if err != nil {
 		return err
 	}
-	if !r.json {
+	if !asJSON {
 		_, _ = fmt.Fprint(t.out, policy)
 		return nil
 	}
@@ -130,7 +136,8 @@ func doctorCommand(f *flags, t terminal) *cobra.Command {
 // doctorOptions are the project and the settings as far as they can be had: the doctor must also work where
 // they cannot.
 func (f *flags) doctorOptions() doctor.Options {
-	var o doctor.Options
+	home, _ := os.UserHomeDir()
+	o := doctor.Options{Path: host.Wider(runtime.GOOS, os.Getenv, home)("PATH")}
 	dir, _, err := f.folder()
 	if err != nil {
 		return o

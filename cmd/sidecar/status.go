@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,39 +17,53 @@ import (
 )
 
 func statusCommand(f *flags, t terminal) *cobra.Command {
-	watch := false
+	watch, here := false, false
+	var missing error
 	c := showCommand("status", "Show every sidecar that lives: its project, clients and runs", t, func(ctx context.Context) (any, string, error) {
-		all, err := f.statuses(ctx, t)
+		all, err := f.everywhere(ctx, here, t)
+		missing = f.missing(all)
 		return all, statusText(all, time.Now()), err
 	})
-	c.Flags().BoolVar(&watch, "watch", false, "go on, and print it anew whenever something changes")
+	c.Flags().BoolVar(&watch, "watch", false, "go on, and print it anew whenever something changes; of one machine")
+	c.Flags().BoolVar(&here, "here", false, "only this machine's, whatever hosts.status names")
 	once := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if !watch {
-			return once(c, args)
+			return errors.Join(once(c, args), missing)
+		}
+		if len(f.hosts) > 1 {
+			return usage("watch one, or leave --watch out", "--watch is for one machine")
 		}
 		return f.watch(c.Context(), t, c.Flags().Changed("json"))
 	}
 	return c
 }
 
+// seen is a sidecar, and the host that it is on, if that is another machine; or a host that was not reached, and why.
+type seen struct {
+	Host        string `json:"host,omitempty"`
+	Unreachable string `json:"unreachable,omitempty"`
+	*protocol.StatusResult
+}
+
 // statuses are those of every sidecar that lives, by workspace.
-func (f *flags) statuses(ctx context.Context, t terminal) ([]protocol.StatusResult, error) {
-	clients, all, err := f.live(ctx, t)
+func (f *flags) statuses(ctx context.Context, t terminal) ([]seen, error) {
+	clients, list, err := f.live(ctx, t)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range clients {
 		if s, err := statusOf(ctx, c); err == nil {
-			all = append(all, s)
+			list = append(list, s)
 		}
 		c.Close()
 	}
-	slices.SortFunc(all, func(a, b protocol.StatusResult) int {
+	slices.SortFunc(list, func(a, b protocol.StatusResult) int {
 		return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.PID, b.PID))
 	})
-	if all == nil {
-		all = []protocol.StatusResult{} // in JSON an empty list
+	all := []seen{} // in JSON an empty list
+	for i := range list {
+		all = append(all, seen{StatusResult: &list[i]})
 	}
 	return all, nil
 }
@@ -93,7 +108,7 @@ func (f *flags) watch(ctx context.Context, t terminal, asJSON bool) error {
 	}
 }
 
-func printStatus(t terminal, all []protocol.StatusResult, asJSON bool) error {
+func printStatus(t terminal, all []seen, asJSON bool) error {
 	if asJSON {
 		return printJSON(t, all)
 	}
@@ -102,29 +117,40 @@ func printStatus(t terminal, all []protocol.StatusResult, asJSON bool) error {
 }
 
 // essence is a status without what changes all the time.
-func essence(all []protocol.StatusResult) string {
-	var still []protocol.StatusResult
+func essence(all []seen) string {
+	var still []seen
 	for _, s := range all {
-		s.Memory = 0
-		still = append(still, s)
+		one := *s.StatusResult
+		one.Memory = 0
+		still = append(still, seen{StatusResult: &one})
 	}
 	return statusText(still, time.Time{})
 }
 
 // statusText shows sidecars to people; ages are left out at the zero time.
-func statusText(all []protocol.StatusResult, now time.Time) string {
+func statusText(all []seen, now time.Time) string {
 	if len(all) == 0 {
 		return "no sidecar lives; the next `sidecar run`, agent or editor starts one\n"
 	}
 	var b strings.Builder
 	for _, s := range all {
-		b.WriteString(clean(headline(s)) + "\n")
+		if s.Host != "" {
+			b.WriteString(clean(s.Host) + ": ")
+		}
+		if s.StatusResult == nil {
+			b.WriteString("not reached: " + clean(s.Unreachable) + "\n")
+			continue
+		}
+		b.WriteString(clean(headline(*s.StatusResult)) + "\n")
 		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		for _, c := range s.Clients {
 			_, _ = fmt.Fprintf(w, "  client\t%s\n", clean(clientText(c)))
 		}
 		for _, r := range s.Runs {
-			_, _ = fmt.Fprintf(w, "  run\t%s\n", clean(r.ID+"  "+runText(r, now)))
+			_, _ = fmt.Fprintf(w, "  %s\t%s\n", kind(r), clean(r.ID+"  "+runText(r, now)))
+		}
+		for _, k := range s.Sessions {
+			_, _ = fmt.Fprintf(w, "  kept\t%s\n", clean(k.Name+"  "+sessionText(k, now)))
 		}
 		_ = w.Flush()
 	}
@@ -164,9 +190,23 @@ func clientText(c protocol.Client) string {
 	return text
 }
 
+// kind is what a run is called.
+func kind(r protocol.Run) string {
+	if r.Session {
+		return "session"
+	}
+	return "run"
+}
+
 // runText is one line about a run.
 func runText(r protocol.Run, now time.Time) string {
 	text := r.Client + "  " + title(r)
+	if r.SessionName != "" {
+		text += "  (session " + r.SessionName + ")"
+	}
+	if r.Profile != "" {
+		text += "  (profile " + r.Profile + ")"
+	}
 	switch {
 	case r.End == nil && !now.IsZero():
 		text += fmt.Sprintf("  for %s", now.Sub(r.Started).Round(100*time.Millisecond))
@@ -179,6 +219,8 @@ func runText(r protocol.Run, now time.Time) string {
 func ending(e protocol.RunEnd) string {
 	took := fmt.Sprintf(" after %s", time.Duration(e.Duration).Round(time.Millisecond))
 	switch {
+	case e.Lost:
+		return "lost: its sidecar died"
 	case e.Error != nil:
 		return "not run: " + firstLine(e.Error.Message)
 	case e.Limit != "":
@@ -189,6 +231,9 @@ func ending(e protocol.RunEnd) string {
 	text := fmt.Sprintf("exit %d", e.ExitCode) + took
 	if n := len(e.Findings); n > 0 {
 		text += fmt.Sprintf(", %d findings", n)
+	}
+	if n := len(e.Denied); n > 0 {
+		text += fmt.Sprintf(", %d denied", n)
 	}
 	return text
 }

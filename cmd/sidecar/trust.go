@@ -6,8 +6,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"code.sidecar.dev/sidecar"
+	"code.sidecar.dev/sidecar/config"
+	"code.sidecar.dev/sidecar/declared"
 )
 
 func trustCommand(f *flags, t terminal) *cobra.Command {
@@ -29,5 +34,67 @@ func trustCommand(f *flags, t terminal) *cobra.Command {
 		return trust, b.String() + "trusted as it is now; a change has to be trusted anew. `sidecar run --environment project` uses it\n", err
 	})
 	c.Flags().BoolVar(&revoke, "revoke", false, "take it back")
+	c.AddCommand(trustListCommand(f, t))
 	return c
+}
+
+// trusted is all that a person has allowed for good.
+type trusted struct {
+	Projects []sidecar.Trust `json:"projects"`
+	// Domains are names that runs may reach.
+	Domains []string `json:"domains"`
+	// Ports are TCP ports of this machine, Files what of it runs may see, each with its setting.
+	Ports string   `json:"ports,omitempty"`
+	Files []string `json:"files,omitempty"`
+}
+
+func trustListCommand(f *flags, t terminal) *cobra.Command {
+	return showCommand("list", "List what was trusted, and what was allowed for good", t, func(context.Context) (any, string, error) {
+		e, err := f.engine("", t)
+		if err != nil {
+			return nil, "", err
+		}
+		defer e.Close()
+		all := trusted{Projects: e.Trusts()}
+		settings := e.Settings()
+		if d := settings.Network.AllowedDomains; d != nil {
+			for _, one := range d.Names {
+				all.Domains = append(all.Domains, domainText(one))
+			}
+		}
+		if p := settings.Network.AllowedPorts; p.All || len(p.List) > 0 {
+			all.Ports = p.String()
+		}
+		for _, p := range declared.Of(settings.Files) {
+			all.Files = append(all.Files, p.Key+": "+p.Text)
+		}
+		return all, all.text(), nil
+	})
+}
+
+func domainText(d config.Domain) string {
+	if d.Methods == nil {
+		return d.Name
+	}
+	return d.Name + " (" + strings.Join(d.Methods, ", ") + ")"
+}
+
+func (a trusted) text() string {
+	var b strings.Builder
+	for _, p := range a.Projects {
+		_, _ = fmt.Fprintf(&b, "project  %s  (%d files, on %s)\n", clean(p.Root), len(p.Files), p.At.Format(time.DateOnly))
+	}
+	for _, d := range a.Domains {
+		_, _ = fmt.Fprintf(&b, "domain   %s\n", clean(d))
+	}
+	if a.Ports != "" {
+		_, _ = fmt.Fprintf(&b, "ports    %s\n", a.Ports)
+	}
+	for _, file := range a.Files {
+		_, _ = fmt.Fprintf(&b, "files    %s\n", clean(file))
+	}
+	if b.Len() == 0 {
+		return "nothing was trusted or allowed for good\n"
+	}
+	return b.String()
 }

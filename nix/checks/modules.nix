@@ -57,23 +57,61 @@ let
       environments.data = "github:me/envs#data";
     };
     protect.also = [ "tools/deploy.sh" ];
+    files.rw_dirs = [ "~/.cache/go" ];
+    network = {
+      allowed_domains = {
+        "*.example.com" = "*";
+        "api.example.com:8443" = [
+          "GET"
+          "HEAD"
+        ];
+      };
+      allowed_ports = "all";
+      hosts."git.corp" = "10.0.0.7:443";
+      sockets = [ "$SSH_AUTH_SOCK" ];
+    };
+    profiles.claude = {
+      allowed_domains = [ "example.com" ];
+      allowed_ports = [ 5432 ];
+      home = "kept";
+      memory = "8GiB";
+      env = {
+        A = "b";
+        TOKEN.file = "/run/secrets/token";
+        KEY.command = [
+          "pass"
+          "key"
+        ];
+      };
+    };
+    profiles.bare = { };
   };
   richText = ''
     # Written by programs.sidecar.settings.
     env:
       pass: ["LANG"]
       set: {"GREETING":"a: \"b\" # c"}
+    files:
+      rw_dirs: ["~/.cache/go"]
     limits:
       code: 4096
       memory: "1.5GiB"
       processes: 99
       timeout: "1h30m"
       timeout_max: 7200
+    network:
+      allowed_domains: {"*.example.com":"*","api.example.com:8443":["GET","HEAD"]}
+      allowed_ports: "all"
+      hosts: {"git.corp":"10.0.0.7:443"}
+      sockets: ["$SSH_AUTH_SOCK"]
     nix:
       environments: {"data":"github:me/envs#data"}
       offline: true
       substituters: []
       use: "never"
+    profiles:
+      bare: {}
+      claude: {"allowed_domains":["example.com"],"allowed_ports":[5432],"env":{"A":"b","KEY":{"command":["pass","key"]},"TOKEN":{"file":"/run/secrets/token"}},"home":"kept","memory":"8GiB"}
     protect:
       also: ["tools/deploy.sh"]
   '';
@@ -117,6 +155,22 @@ let
     { nix.environments.data = [ "github:me/envs#data" ]; }
     { nix.offline = "true"; }
     { nix.program = "nix"; }
+    { files.rw_dirs = [ "relative" ]; }
+    { network.run = "all"; }
+    { network.allowed_domains = "example.com"; }
+    { network.allowed_domains = [ "a.*.com" ]; }
+    { network.allowed_domains."example.com" = "GET"; }
+    { network.allowed_domains."example.com" = [ ]; }
+    { network.allowed_domains."example.com" = [ "get" ]; }
+    { network.allowed_ports = [ 0 ]; }
+    { network.allowed_ports = [ "80" ]; }
+    { network.hosts."git.corp" = "elsewhere.corp"; }
+    { profiles."a.b" = { }; }
+    { profiles.claude.rw_dir = [ ]; }
+    { profiles.claude.memory = "1MiB"; }
+    { profiles.claude.env.A = { }; }
+    { profiles.claude.env.A.command = [ ]; }
+    { profiles.claude.env.A.files = "/x"; }
   ];
   taken = builtins.filter (settings: (builtins.tryEval (nixosFile settings)).success) wrong;
 

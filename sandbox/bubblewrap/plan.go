@@ -13,7 +13,6 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sandbox/seccomp"
@@ -22,9 +21,9 @@ import (
 
 // Descriptors of the started process. Those before infoFD are the shim's and pass through bubblewrap.
 const (
-	infoFD  = 6
-	argsFD  = 7
-	fileFD0 = 8
+	infoFD  = 8
+	argsFD  = 9
+	fileFD0 = 10
 )
 
 // New plans a run.
@@ -37,6 +36,11 @@ func New(p sandbox.Policy, h sandbox.Host) (sandbox.Plan, error) {
 		return sandbox.Plan{}, err
 	}
 	b := builder{policy: p, host: h}
+	for _, k := range p.Bases {
+		if above := b.above(k.Target); h.Mounts != sandbox.ByShim && len(above) > 0 {
+			return sandbox.Plan{}, fmt.Errorf("%s cannot be shown in %s here: what an earlier session left there could lead it elsewhere, and this kernel grants no capability inside a sandbox to prevent that", above[0], k.Target)
+		}
+	}
 	b.namespaces()
 	b.layout()
 	if h.Mounts == sandbox.ByArgv {
@@ -63,10 +67,16 @@ func (b *builder) namespaces() {
 	b.add("--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--hostname", b.policy.Hostname, "--cap-drop", "ALL")
 	if b.host.Mounts == sandbox.ByShim {
 		b.add("--uid", "0", "--gid", "0", "--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SYS_RESOURCE", "--cap-add", "CAP_SETFCAP")
+		if slices.ContainsFunc(b.policy.Sockets, isPrivileged) {
+			b.add("--cap-add", "CAP_NET_BIND_SERVICE") // in the sandbox's own network; the shim's, as the others are
+		}
 		return
 	}
 	b.add("--uid", strconv.Itoa(b.policy.UID), "--gid", strconv.Itoa(b.policy.GID), "--disable-userns")
 }
+
+// isPrivileged says that a port takes a capability (ip(7), ip_unprivileged_port_start).
+func isPrivileged(s sandbox.Socket) bool { return s.Address.Port() < 1024 }
 
 // layer is one thing of the layout: what it puts, and where. Parents go before what lies below them.
 type layer struct {
@@ -85,6 +95,9 @@ func (b *builder) layout() {
 	for i, k := range b.policy.Picks {
 		layers = append(layers, b.pick(i, k)...)
 	}
+	for i, k := range b.policy.Bases {
+		layers = append(layers, b.base(i, k)...)
+	}
 	for _, l := range b.policy.Links {
 		layers = append(layers, layer{l.Target, []string{"--symlink", l.To, l.Target}})
 	}
@@ -93,9 +106,16 @@ func (b *builder) layout() {
 		layers = append(layers, layer{f.Target, []string{"--perms", fmt.Sprintf("%04o", f.Mode), "--file", fd, f.Target}})
 		b.files = append(b.files, f.Data)
 	}
-	layers = append(layers, layer{shim.Program, []string{"--ro-bind", b.host.Shim, shim.Program}},
-		layer{"/run/sidecar/empty", []string{"--perms", "0555", "--dir", "/run/sidecar/empty"}})
-	slices.SortStableFunc(layers, func(a, c layer) int { return strings.Compare(sortKey(a.target), sortKey(c.target)) })
+	b.put(append(layers, b.shim(), layer{"/run/sidecar/empty", []string{"--perms", "0555", "--dir", "/run/sidecar/empty"}}))
+}
+
+func (b *builder) shim() layer {
+	return layer{shim.Program, []string{"--ro-bind", b.host.Shim, shim.Program}}
+}
+
+// put adds layers in their order.
+func (b *builder) put(layers []layer) {
+	slices.SortStableFunc(layers, func(a, c layer) int { return sandbox.ComparePaths(a.target, c.target) })
 	for _, l := range layers {
 		b.add(l.args...)
 	}
@@ -123,8 +143,57 @@ const pickBytes = 4096
 // pickFolder is where the shim finds a whole folder that it picks from.
 func pickFolder(i int) string { return "/run/sidecar/pick" + strconv.Itoa(i) }
 
-// sortKey orders a folder before what lies in it, and before its neighbours whose names merely begin alike.
-func sortKey(p string) string { return strings.ReplaceAll(path.Clean(p), "/", "\x00") }
+// base shows a folder beneath what else is shown below its target. bubblewrap follows links as it goes through a folder,
+// and while it does the host is in its reach; so it lays everything out in an empty one, and the shim puts the folder
+// beneath. Where bubblewrap makes all mounts nothing can be shown above one (New says so).
+func (b *builder) base(i int, k sandbox.Base) []layer {
+	if b.host.Mounts != sandbox.ByShim {
+		return []layer{{k.Target, []string{"--bind", k.Source, k.Target}}}
+	}
+	aside := baseFolder(i)
+	return []layer{{aside, []string{"--bind", k.Source, aside}}, {k.Target, []string{"--perms", "0700", "--size", strconv.Itoa(layoutBytes), "--tmpfs", k.Target}}}
+}
+
+// layoutBytes is more than the places of mounts in a folder in memory take.
+const layoutBytes = 1 << 20
+
+// baseFolder is where the shim finds a folder that comes beneath others.
+func baseFolder(i int) string { return "/run/sidecar/base" + strconv.Itoa(i) }
+
+// above are the outermost paths below a folder at which something is shown, in order.
+func (b *builder) above(dir string) []string {
+	var all []string
+	add := func(path string) {
+		if path != dir && sandbox.Inside(path, dir) {
+			all = append(all, path)
+		}
+	}
+	p := b.policy
+	for _, m := range p.Mounts {
+		add(m.Target)
+	}
+	for _, k := range p.Picks {
+		add(k.Target)
+	}
+	for _, s := range p.Scratch {
+		add(s.Target)
+	}
+	for _, f := range p.Files {
+		add(f.Target)
+	}
+	slices.Sort(all)
+	return outermost(all)
+}
+
+// outermost are those paths that lie in none before them.
+func outermost(paths []string) (out []string) {
+	for _, path := range paths {
+		if !slices.ContainsFunc(out, func(o string) bool { return sandbox.Inside(path, o) }) {
+			out = append(out, path)
+		}
+	}
+	return out
+}
 
 func bindFlag(m sandbox.Mount) string {
 	flag := "--ro-bind"
@@ -159,13 +228,17 @@ func (b *builder) pins() {
 }
 
 func (b *builder) plan(filter []byte) sandbox.Plan {
-	work := b.shimPlan(filter)
-	inputs := [][]byte{work.Encode(), nil, nil, nil, nulSeparated(b.args)}
+	return b.started(b.shimPlan(filter))
+}
+
+// started is the plan of a sandbox in which the shim does this work.
+func (b *builder) started(work shim.Plan) sandbox.Plan {
+	inputs := [][]byte{work.Encode(), nil, nil, nil, nil, nil, nulSeparated(b.args)}
 	return sandbox.Plan{
 		Argv:   []string{b.host.Bubblewrap, "--args", strconv.Itoa(argsFD), "--info-fd", strconv.Itoa(infoFD), "--", shim.Program},
 		Args:   b.args,
-		Inputs: append(inputs, b.files...), StatusFD: shim.StatusFD, ControlFD: shim.ControlFD, InfoFD: infoFD,
-		Limits: b.policy.Limits, Gaps: b.gaps,
+		Inputs: append(inputs, b.files...), StatusFD: shim.StatusFD, ControlFD: shim.ControlFD, OutFD: shim.OutFD, ErrFD: shim.ErrFD, InfoFD: infoFD, Terminal: work.Terminal, Keeps: work.Keep,
+		Groups: b.host.Groups, Limits: b.policy.Limits, Gaps: b.gaps,
 	}
 }
 
@@ -198,6 +271,10 @@ const minPIDMax = 301
 
 func (b *builder) shimPlan(filter []byte) shim.Plan {
 	p := shim.Plan{UID: b.policy.UID, GID: b.policy.GID, Filter: filter, Dir: b.policy.Dir, Argv: b.policy.Argv, Env: b.policy.Env}
+	if t := b.policy.Terminal; t != nil {
+		p.Terminal, p.Rows, p.Columns = true, t.Rows, t.Columns
+	}
+	p.Sockets = b.sockets()
 	l := b.policy.Limits
 	add := func(resource int, value int64) {
 		if value > 0 {
@@ -213,9 +290,13 @@ func (b *builder) shimPlan(filter []byte) shim.Plan {
 	}
 	if b.host.Mounts == sandbox.ByShim {
 		p.NewUser = true
+		p.Late = b.late()
 		b.shimPins(&p)
 		for i, k := range b.policy.Picks {
 			p.Picks = append(p.Picks, shim.Pick{From: pickFolder(i), To: k.Target, Names: k.Names})
+		}
+		for i, k := range b.policy.Bases {
+			p.Bases = append(p.Bases, shim.Base{From: baseFolder(i), To: k.Target, Above: b.above(k.Target)})
 		}
 		for _, s := range b.policy.Scratch {
 			p.Scratch = append(p.Scratch, shim.Scratch{Path: s.Target, Inodes: int(max(minInodes, s.Size/bytesPerInode))})
@@ -228,6 +309,19 @@ func (b *builder) shimPlan(filter []byte) shim.Plan {
 	return p
 }
 
+// sockets keep their indexes, also where some need a capability that this kernel grants to nobody inside: that they cannot
+// be had is then said by the shim.
+func (b *builder) sockets() []shim.Socket {
+	var list []shim.Socket
+	for _, s := range b.policy.Sockets {
+		list = append(list, s.Shim())
+	}
+	if b.host.Mounts == sandbox.ByArgv && slices.ContainsFunc(b.policy.Sockets, isPrivileged) {
+		b.gaps = append(b.gaps, "programs that do not use the proxy of their environment reach nothing here: this kernel grants no capability inside a sandbox")
+	}
+	return list
+}
+
 func (b *builder) shimPins(p *shim.Plan) {
 	for _, pin := range b.policy.Pins {
 		p.Pins = append(p.Pins, pin.Shim())
@@ -237,7 +331,7 @@ func (b *builder) shimPins(p *shim.Plan) {
 // processGap says so when no hard limit on processes is in force: then only the executor's watch is.
 func (b *builder) processGap(p shim.Plan) {
 	byUser := b.host.UserProcessLimit && !b.host.Root
-	if b.policy.Limits.Processes > 0 && p.PIDMax == 0 && !byUser {
+	if b.policy.Limits.Processes > 0 && p.PIDMax == 0 && !byUser && b.host.Groups == "" {
 		b.gaps = append(b.gaps, "the number of processes is watched, not limited: this kernel has no limit for the root user's sandboxes (Linux 6.14 has)")
 	}
 }

@@ -55,7 +55,7 @@ func TestThePlanWithTheShim(t *testing.T) {
 	want := []string{
 		"--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--hostname box", "--cap-drop ALL",
 		"--uid 0", "--gid 0", "--cap-add CAP_SYS_ADMIN", "--cap-add CAP_SYS_RESOURCE", "--cap-add CAP_SETFCAP",
-		"--symlink usr/bin /bin", "--dev /dev", "--perms 0444", "--file 8 /etc/passwd", "--ro-bind-try /etc/ssl /etc/ssl",
+		"--symlink usr/bin /bin", "--dev /dev", "--perms 0444", "--file 10 /etc/passwd", "--ro-bind-try /etc/ssl /etc/ssl",
 		"--perms 0700", "--size 1048576", "--tmpfs /home/me", "--bind /home/me/w /home/me/w", "--proc /proc",
 		"--perms 0555", "--dir /run/sidecar/empty", "--ro-bind /opt/sidecar /run/sidecar/shim",
 		"--perms 1777", "--size 1048576", "--tmpfs /tmp", "--ro-bind /usr /usr",
@@ -64,7 +64,7 @@ func TestThePlanWithTheShim(t *testing.T) {
 	if diff := cmp.Diff(want, lines(plan.Args)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"/usr/bin/bwrap", "--args", "7", "--info-fd", "6", "--", "/run/sidecar/shim"}, plan.Argv); diff != "" {
+	if diff := cmp.Diff([]string{"/usr/bin/bwrap", "--args", "9", "--info-fd", "8", "--", "/run/sidecar/shim"}, plan.Argv); diff != "" {
 		t.Error(diff)
 	}
 	if len(plan.Gaps) != 0 {
@@ -176,5 +176,38 @@ func TestPoliciesThatCannotBeCarriedOut(t *testing.T) {
 		if _, err := New(p, host); err == nil {
 			t.Errorf("%s: planned", name)
 		}
+	}
+}
+
+func TestThePlanOfAKeeper(t *testing.T) {
+	pick := sandbox.Pick{Source: "/store", Target: "/nix/store", Names: []string{"a", "b"}}
+	plan, err := Keeper(pick, host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--hostname keeper", "--cap-drop ALL",
+		"--uid 0", "--gid 0", "--cap-add CAP_SYS_ADMIN", "--cap-add CAP_SYS_RESOURCE", "--cap-add CAP_SETFCAP", "--as-pid-1",
+		"--perms 0755", "--size 73728", "--tmpfs /nix/store", "--ro-bind /store /run/sidecar/pick0", "--ro-bind /opt/sidecar /run/sidecar/shim",
+		"--remount-ro /", "--chdir /",
+	}
+	if diff := cmp.Diff(want, lines(plan.Args)); diff != "" {
+		t.Error(diff)
+	}
+	work, err := shim.Decode(plan.Inputs[0])
+	wantWork := shim.Plan{Picks: []shim.Pick{{From: "/run/sidecar/pick0", To: "/nix/store", Names: pick.Names}}, Keep: true, Filter: []byte{}}
+	if diff := cmp.Diff(wantWork, work); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
+	}
+	if !plan.Keeps || len(plan.Gaps) > 0 || len(plan.Inputs) != 7 {
+		t.Errorf("%+v", plan)
+	}
+	argv := host
+	argv.Mounts = sandbox.ByArgv
+	if _, err := Keeper(pick, argv); err == nil {
+		t.Error("a keeper without capabilities")
+	}
+	if _, err := Keeper(sandbox.Pick{Source: "/store", Target: "/nix/store", Names: []string{"../x"}}, host); err == nil {
+		t.Error("a keeper of a path elsewhere")
 	}
 }

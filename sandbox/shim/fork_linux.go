@@ -96,14 +96,20 @@ func (s *script) write(path, text string) {
 
 // script is what the child does, in order: become the user in the new namespace, lose what could undo the
 // sandbox, take the limits, put on the filter, and become the program.
-func (p Plan) script() *script {
+func (p Plan) script(term *terminal) *script {
 	s := new(script)
 	if p.NewUser {
 		s.write("/proc/self/setgroups", "deny")
 		s.write("/proc/self/uid_map", strconv.Itoa(p.UID)+" 0 1")
 		s.write("/proc/self/gid_map", strconv.Itoa(p.GID)+" 0 1")
 	}
-	s.do(syscall.SYS_SETSID)
+	if term != nil {
+		term.script(s)
+	} else {
+		s.do(syscall.SYS_SETSID)
+		s.do(syscall.SYS_DUP3, OutFD, 1)
+		s.do(syscall.SYS_DUP3, ErrFD, 2)
+	}
 	s.do(syscall.SYS_CHDIR, s.text(p.Dir))
 	s.do(sysCloseRange, 3, uintptr(^uint32(0)), closeRangeCloexec)
 	s.dropCapabilities()
@@ -130,8 +136,14 @@ func (s *script) dropCapabilities() {
 	s.do(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(header)), uintptr(unsafe.Pointer(data)))
 }
 
+// setLimits leaves a limit that is lower already, which the host's administrator, or who started all this, has set: nobody in
+// a user namespace may raise one (getrlimit(2)).
 func (s *script) setLimits(limits []Limit) {
 	for _, l := range limits {
+		var now syscall.Rlimit
+		if syscall.Getrlimit(l.Resource, &now) == nil && now.Max < l.Value {
+			l.Value = now.Max
+		}
 		r := &syscall.Rlimit{Cur: l.Value, Max: l.Value}
 		s.alive = append(s.alive, r)
 		s.do(syscall.SYS_PRLIMIT64, 0, uintptr(l.Resource), uintptr(unsafe.Pointer(r)))
@@ -150,11 +162,14 @@ func (s *script) resetSignals() {
 }
 
 // fork starts the child. A failed step of it is reported on StatusFD like the shim's own.
-func (p Plan) fork() (int, syscall.Errno) {
-	s := p.script()
+func (p Plan) fork(term *terminal) (int, syscall.Errno) {
+	s := p.script(term)
 	flags := uintptr(syscall.SIGCHLD)
 	if p.NewUser {
 		flags |= cloneNewUser
+	}
+	if !p.NewUser { // the child is kept out by no namespace of its own, and needs nothing of /proc/self
+		hideMemory()
 	}
 	blocked := ^uint64(0)
 	var before uint64
@@ -164,10 +179,15 @@ func (p Plan) fork() (int, syscall.Errno) {
 	pid, errno := forkAndWalk(flags, s.calls, &failed)
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, sigSetMask, uintptr(unsafe.Pointer(&before)), 0, sigsetSize, 0, 0)
 	runtime.KeepAlive(s)
-	// From here on no process of the sandbox may look into this one.
-	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, prSetDumpable, 0, 0)
+	hideMemory()
+	if term != nil && errno == 0 {
+		term.start(int(pid))
+	}
 	return int(pid), errno
 }
+
+// hideMemory has no process of the sandbox look into this one from here on.
+func hideMemory() { _, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, prSetDumpable, 0, 0) }
 
 // forkAndWalk forks; the child walks the list and ends in the program, or reports "setup step N ERRNO" in a
 // form of its own (two numbers in words, since it cannot format) and exits with 125.

@@ -42,6 +42,15 @@ func writeFile(path, text string) syscall.Errno {
 	return 0
 }
 
+// FullFolder begins a line of the report: at the program's end the folder that it names had no room left.
+const FullFolder = "full "
+
+// isFull says that there is no room left in it, for data or for files.
+func (s Scratch) isFull() bool {
+	var st syscall.Statfs_t
+	return syscall.Statfs(s.Path, &st) == nil && (st.Bfree == 0 || st.Ffree == 0)
+}
+
 // bound limits the number of files of a tmpfs(5): its size alone does not, since an empty file takes a
 // kilobyte of the kernel's memory and none of the file system's.
 func (s Scratch) bound() syscall.Errno {

@@ -25,9 +25,29 @@ func (k Pick) make() (path string, errno syscall.Errno) {
 			return k.To + "/" + name, errno
 		}
 	}
-	if errno := (Pin{Kind: Frozen}).setAccess(to); errno != 0 {
+	if errno := k.seal(to); errno != 0 {
 		return k.To, errno
 	}
+	return k.letGo()
+}
+
+// seal makes To read-only, also as a file system: copies of it are mounts of the same one. Nothing that is mounted
+// elsewhere later shall appear in it (mount_namespaces(7), MS_PRIVATE).
+func (k Pick) seal(to int) syscall.Errno {
+	attr := mountAttr{set: mountReadOnly | mountNoSuid | mountNoDev, propagation: syscall.MS_PRIVATE}
+	_, _, errno := syscall.Syscall6(sysMountSetattr, uintptr(to), uintptr(unsafe.Pointer(&empty[0])),
+		atEmptyPath|atRecursive, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	if errno != 0 {
+		return errno
+	}
+	if err := syscall.Mount("", k.To, "", syscall.MS_REMOUNT|syscall.MS_RDONLY|syscall.MS_NOSUID|syscall.MS_NODEV, ""); err != nil {
+		return err.(syscall.Errno)
+	}
+	return 0
+}
+
+// letGo detaches From.
+func (k Pick) letGo() (path string, errno syscall.Errno) {
 	if err := syscall.Unmount(k.From, syscall.MNT_DETACH); err != nil {
 		return k.From, err.(syscall.Errno)
 	}

@@ -28,6 +28,8 @@ const (
 	atNoAutomount     = 0x800
 	atCwd             = -100
 	mountReadOnly     = 0x01
+	mountNoSuid       = 0x02
+	mountNoDev        = 0x04
 )
 
 type openHow struct{ flags, mode, resolve uint64 }
@@ -37,11 +39,13 @@ type mountAttr struct{ set, clear, propagation, userns uint64 }
 // make makes the pin: a clone of what is at Path, mounted on itself, read-only or not. No symbolic link on
 // the way is followed, and Path itself may be one: the mount then holds the link.
 func (p Pin) make() syscall.Errno {
-	tree, errno := p.clone()
-	if errno != 0 {
-		return errno
-	}
-	return p.attach(tree)
+	return persist(func() syscall.Errno {
+		tree, errno := p.clone()
+		if errno != 0 {
+			return errno
+		}
+		return p.attach(tree)
+	})
 }
 
 // clone makes the mount, not attached to anything yet.

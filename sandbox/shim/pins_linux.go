@@ -96,16 +96,45 @@ func isBelow(path, dir string) bool {
 func (b *batch) make() (failed Pin, errno syscall.Errno) {
 	defer b.closeFolders()
 	for i := range b.steps {
-		if errno := b.clone(&b.steps[i]); errno != 0 {
-			return b.steps[i].Pin, errno
+		s := &b.steps[i]
+		if errno := persist(func() syscall.Errno { return b.clone(s) }); errno != 0 {
+			return s.Pin, errno
 		}
 	}
 	for i := range b.steps {
-		if errno := b.attach(&b.steps[i]); errno != 0 {
-			return b.steps[i].Pin, errno
+		s := &b.steps[i]
+		if errno := persist(func() syscall.Errno { return b.attachAnew(s) }); errno != 0 {
+			return s.Pin, errno
 		}
 	}
 	return Pin{}, 0
+}
+
+// persist does again what found nothing: when a program of the host replaces a file with rename(2) just then, what was
+// looked up is gone when it is to be mounted, or mounted on.
+func persist(do func() syscall.Errno) (errno syscall.Errno) {
+	for range 10 {
+		if errno = do(); errno != syscall.ENOENT {
+			break
+		}
+	}
+	return errno
+}
+
+// attachAnew is attach for a step that may have been tried before: its mount is to be that of what is there now. A folder
+// that others are named from stays what it is.
+func (b *batch) attachAnew(s *step) syscall.Errno {
+	if s.tree < 0 {
+		if errno := b.clone(s); errno != 0 {
+			return errno
+		}
+	}
+	errno := b.attach(s)
+	if errno == syscall.ENOENT && !s.isAbove {
+		closeAll([]int{s.source, s.tree})
+		s.source, s.tree = -1, -1
+	}
+	return errno
 }
 
 // clone makes a step's mount, not attached to anything yet.

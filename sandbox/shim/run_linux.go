@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
+	"unsafe"
 )
 
 // init takes over when bubblewrap started this binary as the shim, and does not return then. It must be
@@ -25,16 +26,40 @@ func run() int {
 	if err != nil {
 		return fail("plan", 0, err.Error())
 	}
+	up := monotonic()
 	// Relative paths and descriptors opened before a pin lead past it, so none may stay.
 	if err := syscall.Chdir("/"); err != nil {
 		return fail("chdir", err.(syscall.Errno), "/")
 	}
-	if !readMessage(func(Plan) {}) {
+	if plan.Stands {
+		return plan.stand()
+	}
+	// Sockets and the terminal are opened before this thread has a table of descriptors of its own: obey needs them, too.
+	plan.handOverSockets(plan.Sockets, 0)
+	var term *terminal
+	if plan.Terminal {
+		var errno syscall.Errno
+		if term, errno = openTerminal(plan.Rows, plan.Columns); errno != 0 {
+			return fail("terminal", errno, "")
+		}
+	}
+	tree := -1
+	var at stamps
+	if !readOrder(func(o Order, fd int) { tree, at = fd, stamped(o, up) }) {
 		return fail("go", syscall.EPIPE, "")
 	}
 	for _, k := range plan.Picks {
-		if path, errno := k.make(); errno != 0 {
+		if path, errno := k.put(tree); errno != 0 {
 			return fail("pick", errno, path)
+		}
+		tree = -1
+	}
+	if plan.Keep {
+		return plan.keep()
+	}
+	for _, b := range plan.Bases {
+		if path, errno := b.make(); errno != 0 {
+			return fail("base", errno, path)
 		}
 	}
 	mounts, p, errno := makeAll(plan.Pins)
@@ -49,95 +74,88 @@ func run() int {
 	if step, errno := plan.limitNamespaces(); errno != 0 {
 		return fail(step, errno, "")
 	}
-	pid, errno := plan.fork()
+	at = at.next()
+	pid, errno := plan.fork(term)
 	if errno != 0 {
 		return fail("fork", errno, "")
 	}
 	closeAll(mounts)
-	if plan.NewUser {
-		go obey()
-	}
-	return wait(pid)
+	closeOutputs()
+	go plan.obey(pid, term)
+	return plan.wait(pid, term, at)
 }
 
-// obey makes pins while the program runs, as the executor asks on ControlFD: a file that a host program
+// obey does what the executor asks on ControlFD while the program runs. Pins: a file that a host program
 // replaced has lost its mount in here (the kernel drops the mounts of what is replaced or unlinked), and a
 // repository can have been found too late for the plan. The program may swap folders meanwhile; no link is
 // followed, so a pin can at worst land on what the program put there itself.
-func obey() {
-	for readMessage(func(message Plan) {
-		for _, p := range message.Pins {
-			if errno := p.make(); errno != 0 {
-				report("late " + strconv.Itoa(int(errno)) + " " + p.Path + "\n")
+func (p Plan) obey(pid int, term *terminal) {
+	closeOutputs()
+	for readOrder(func(o Order, _ int) {
+		made := p.NewUser // else it has no right to mount either
+		for _, pin := range o.Pins {
+			if !p.NewUser {
+				break
 			}
+			if errno := pin.make(); errno != 0 {
+				made = false
+				report("late " + strconv.Itoa(int(errno)) + " " + pin.Path + "\n")
+			}
+		}
+		if made && o.Told != 0 {
+			_ = record(PinnedRecord, o.Told, -1)
+		}
+		p.handOverSockets(o.Sockets, o.First)
+		if o.Continue {
+			term.resume(pid)
+		}
+		if o.Signal != 0 {
+			signal(pid, syscall.Signal(o.Signal))
 		}
 	}) {
 	}
 }
 
-// readMessage waits for one message of the executor's; false when no more will come.
-func readMessage(take func(Plan)) bool {
+// closeOutputs leaves the outputs to the program. The thread that makes the pins has a table of descriptors of its own
+// (ownFiles), and all others have another one in common.
+func closeOutputs() { closeAll([]int{OutFD, ErrFD}) }
+
+// signal reaches the program's process group, or the program where it left that.
+func signal(pid int, sig syscall.Signal) {
+	if syscall.Kill(-pid, sig) != nil {
+		_ = syscall.Kill(pid, sig)
+	}
+}
+
+// readOrder waits for one message of the executor's, which may carry a descriptor (else -1); false when no more will come.
+func readOrder(take func(o Order, fd int)) bool {
 	var head [4]byte
-	if !readFull(ControlFD, head[:]) {
+	n, fd := readRights(head[:])
+	if n <= 0 || !readExactly(ControlFD, head[n:]) {
 		return false
 	}
-	body := make([]byte, int(head[0])|int(head[1])<<8|int(head[2])<<16|int(head[3])<<24)
-	if !readFull(ControlFD, body) {
-		return false
+	order, ok := readBody(head)
+	if ok {
+		take(order, fd)
 	}
-	message, err := Decode(body)
-	if err == nil {
-		take(message)
-	}
-	return err == nil
+	return ok
 }
 
-func readFull(fd int, b []byte) bool {
-	for len(b) > 0 {
-		n, err := syscall.Read(fd, b)
-		if err == syscall.EINTR {
-			continue
-		}
-		if err != nil || n <= 0 {
-			return false
-		}
-		b = b[n:]
-	}
-	return true
-}
-
-func readPlan() (Plan, error) {
-	var b []byte
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := syscall.Read(PlanFD, buf)
-		if err == syscall.EINTR {
-			continue
-		}
-		if err != nil {
-			return Plan{}, err
-		}
-		if n == 0 {
-			return Decode(b)
-		}
-		b = append(b, buf[:n]...)
-	}
-}
-
-func fail(step string, errno syscall.Errno, detail string) int {
-	report("setup " + step + " " + strconv.Itoa(int(errno)) + " " + detail + "\n")
-	return 125
-}
-
-func report(line string) { _, _ = syscall.Write(StatusFD, []byte(line)) }
-
-// wait reports how the program ended. Its descendants end with the PID namespace, whose first process
-// (bubblewrap's) ends when this one does.
-func wait(pid int) int {
+// wait reports how the program ended, when all that it left is gone: so the report is the end of the run, and what is left
+// to be cleared away is the sandbox's own. With a terminal, its stops are reported as well: the person's shell then takes over.
+func (p Plan) wait(pid int, term *terminal, at stamps) int {
 	var status syscall.WaitStatus
 	var usage syscall.Rusage
+	options := 0
+	if term != nil {
+		options = syscall.WUNTRACED
+	}
 	for {
-		_, err := syscall.Wait4(pid, &status, 0, &usage)
+		_, err := syscall.Wait4(pid, &status, options, &usage)
+		if err == nil && status.Stopped() {
+			_ = record(StoppedRecord, int(status.StopSignal()), -1)
+			continue
+		}
 		if err == nil {
 			break
 		}
@@ -145,12 +163,54 @@ func wait(pid int) int {
 			return fail("wait", err.(syscall.Errno), "")
 		}
 	}
-	code, signal := status.ExitStatus(), 0
-	if status.Signaled() {
-		signal = int(status.Signal())
-		code = 128 + signal
+	at = at.next()
+	for _, s := range p.Scratch {
+		if s.isFull() {
+			report(FullFolder + s.Path + "\n")
+		}
 	}
-	report("exit " + strconv.Itoa(code) + " " + strconv.Itoa(signal) + " " + strconv.FormatInt(usage.Maxrss, 10) + " " +
-		strconv.FormatInt(usage.Utime.Nano()/1000, 10) + " " + strconv.FormatInt(usage.Stime.Nano()/1000, 10) + "\n")
+	endOthers()
+	code := reportEnd(status, usage.Maxrss, usage, at.next())
+	if p.NewUser {
+		for _, path := range p.Late {
+			_ = syscall.Unmount(path, syscall.MNT_DETACH)
+		}
+	}
 	return code
+}
+
+// stamps are moments of a run: the shim was up, it got its first order, the program was about to be forked, it ended, and
+// everything else was gone; nil where nobody asked.
+type stamps []int64
+
+// stamped are the first two, if an order asks for them.
+func stamped(o Order, up int64) stamps {
+	if !o.Times {
+		return nil
+	}
+	return stamps{up, monotonic()}
+}
+
+func (s stamps) next() stamps {
+	if s == nil {
+		return nil
+	}
+	return append(s, monotonic())
+}
+
+// monotonic is CLOCK_MONOTONIC in nanoseconds (clock_gettime(2)): the same inside as outside.
+func monotonic() int64 {
+	var t syscall.Timespec
+	_, _, _ = syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, 1, uintptr(unsafe.Pointer(&t)), 0)
+	return t.Nano()
+}
+
+// endOthers ends every process of the sandbox but its first one and this, and returns when they are gone: reaped by the
+// first one, whose children they are by then. A signal to all at once misses none that is being forked (kill(2), fork in
+// kernel/fork.c).
+func endOthers() {
+	for syscall.Kill(-1, syscall.SIGKILL) != syscall.ESRCH {
+		pause := syscall.Timespec{Nsec: 50_000}
+		_ = syscall.Nanosleep(&pause, nil)
+	}
 }

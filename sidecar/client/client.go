@@ -30,24 +30,32 @@ import (
 
 // Options say who connects.
 type Options struct {
-	// Name is what other clients see of this one ("terminal").
-	Name string
+	// Name is what other clients see of this one ("terminal"), Version its own; "" is Build's.
+	Name, Version string
 	// Build is this program; a sidecar of an older one is asked to make way.
 	Build protocol.Build
 	// Program starts a sidecar; "" is this process's own. Args precede the workspace.
 	Program string
 	// Settings are what --config named, if it did, and the person's file.
 	ExplicitConfig, ConfigFile string
+	// Environment is where settings and programs are looked up; nil is this process's.
+	Environment map[string]string
 	// Output and Events say what the client wants to see of others' runs; zero is nothing.
 	Output protocol.Interest
 	Events bool
+	// Logs is the least level of the sidecar's log that Seen is told of; "" is nothing.
+	Logs string
 	// Observer says that the client only looks: no sidecar lives on because of it.
 	Observer bool
 	// Patience is how long a sidecar may take to answer initialize; 0 is 10 seconds.
 	Patience time.Duration
-	// Seen takes what the sidecar says by itself, in order; it must not block. Nil is nobody.
+	// Seen takes what the sidecar says by itself, in order; while it waits, so does the sidecar with what this client
+	// asked for. Nil is nobody.
 	Seen func(method string, params json.RawMessage)
-	Log  *slog.Logger
+	// Approve asks a person about every run, and waits for the answer until ctx ends; "" leaves it to others, and nil is a
+	// client that cannot ask.
+	Approve func(ctx context.Context, q protocol.Question) protocol.Answer
+	Log     *slog.Logger
 }
 
 // Client is a connection to one sidecar.
@@ -65,7 +73,10 @@ type Client struct {
 type pending struct {
 	sink     func(protocol.Stream, []byte)
 	building func(protocol.Building)
-	started  func(protocol.Run)
+	stopped  func(signal string)
+	denied   func(protocol.Denial)
+	approve  func(context.Context, protocol.Question) protocol.Answer
+	begun    func()
 	began    bool
 }
 
@@ -128,15 +139,22 @@ func (c *Client) initialize(outer context.Context) error {
 	}
 	ctx, stop := context.WithTimeout(outer, patience)
 	defer stop()
-	options, err := json.Marshal(protocol.InitializeOptions{Protocol: protocol.Version, Output: c.o.Output, Events: &c.o.Events, Observer: c.o.Observer,
-		Environment: environment(os.Environ()), ConfigFile: c.o.ConfigFile, ExplicitConfig: c.o.ExplicitConfig})
+	o := c.o
+	if o.Environment == nil {
+		o.Environment = environment(os.Environ())
+	}
+	if o.Version == "" {
+		o.Version = o.Build.Version
+	}
+	options, err := json.Marshal(protocol.InitializeOptions{Protocol: protocol.Version, Output: c.o.Output, Events: &c.o.Events, Observer: c.o.Observer, Approvals: c.o.Approve != nil, Log: c.o.Logs,
+		Environment: o.Environment, ConfigFile: c.o.ConfigFile, ExplicitConfig: c.o.ExplicitConfig})
 	if err != nil {
 		return err
 	}
 	pid := int32(os.Getpid()) //nolint:gosec // pid_max is 2^22
 	var result lsp.InitializeResult
 	err = c.peer.Call(ctx, lsp.MethodInitialize, &lsp.InitializeParams{ProcessID: &pid,
-		ClientInfo:            lsp.ClientInfo{Name: c.o.Name, Version: lsp.NewOptional(c.o.Build.Version)},
+		ClientInfo:            lsp.ClientInfo{Name: o.Name, Version: lsp.NewOptional(o.Version)},
 		InitializationOptions: lsp.LSPAny(options)}, &result)
 	switch {
 	case err == nil:
@@ -174,8 +192,14 @@ func environment(list []string) map[string]string {
 }
 
 // notified takes what the sidecar says by itself.
-func (c *Client) notified(_ context.Context, method string, params json.RawMessage) (any, error) {
+func (c *Client) notified(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	switch method {
+	case protocol.MethodApprove:
+		q, err := rpc.Params[protocol.Question](method, params)
+		if err != nil {
+			return nil, err
+		}
+		return protocol.ApproveResult{Answer: c.approve(ctx, q)}, nil
 	case protocol.MethodOutput:
 		var p protocol.OutputParams
 		if err := json.Unmarshal(params, &p); err != nil {
@@ -192,6 +216,22 @@ func (c *Client) notified(_ context.Context, method string, params json.RawMessa
 		if r := c.pending(p.Token); r != nil && r.building != nil {
 			r.building(p)
 		}
+	case protocol.MethodStopped:
+		var p protocol.StoppedParams
+		if err := json.Unmarshal(params, &p); err != nil {
+			return nil, err
+		}
+		if r := c.pending(p.Token); r != nil && r.stopped != nil {
+			r.stopped(p.Signal)
+		}
+	case protocol.MethodDenied:
+		var p protocol.DeniedParams
+		if err := json.Unmarshal(params, &p); err != nil {
+			return nil, err
+		}
+		if r := c.pending(p.Token); r != nil && r.denied != nil {
+			r.denied(p.Denial)
+		}
 	case protocol.MethodRunStarted:
 		var p protocol.RunEvent
 		if err := json.Unmarshal(params, &p); err != nil {
@@ -201,13 +241,31 @@ func (c *Client) notified(_ context.Context, method string, params json.RawMessa
 			c.mu.Lock()
 			r.began = true
 			c.mu.Unlock()
-			r.started(p.Run)
+		}
+	case protocol.MethodBegun:
+		var p protocol.BegunParams
+		if err := json.Unmarshal(params, &p); err != nil {
+			return nil, err
+		}
+		if r := c.pending(p.Token); r != nil {
+			r.begun()
 		}
 	}
 	if c.o.Seen != nil {
 		c.o.Seen(method, params)
 	}
 	return nil, nil
+}
+
+// approve has a person asked by who asked for the run, if that can, or by who asks about every run. Nobody is no answer.
+func (c *Client) approve(ctx context.Context, q protocol.Question) protocol.Answer {
+	switch r := c.pending(q.Token); {
+	case r != nil && r.approve != nil:
+		return r.approve(ctx, q)
+	case c.o.Approve != nil:
+		return c.o.Approve(ctx, q)
+	}
+	return ""
 }
 
 func (c *Client) pending(token string) *pending {
@@ -230,6 +288,11 @@ func (c *Client) Call(ctx context.Context, method string, params, result any) er
 	return c.peer.Call(ctx, method, params, result)
 }
 
+// Start is Call in the background: it returns when the request is on its way, and gives the answer's error later.
+func (c *Client) Start(method string, params, result any) <-chan error {
+	return c.peer.Start(method, params, result)
+}
+
 // cancelPatience is how long a cancelled run may take to end before its client stops waiting.
 const cancelPatience = 15 * time.Second
 
@@ -238,6 +301,29 @@ type Watch struct {
 	// Output takes output as bytes. Building is told how far the run's environment is.
 	Output   func(protocol.Stream, []byte)
 	Building func(protocol.Building)
+	// Begun is told when the program starts, and how to reach it. Stopped is told that a signal stopped the program of its
+	// terminal, Denied of what it was refused.
+	Begun   func(Reach)
+	Stopped func(signal string)
+	Denied  func(protocol.Denial)
+	// Approve asks a person about this run, as Options.Approve does about every run.
+	Approve func(ctx context.Context, q protocol.Question) protocol.Answer
+}
+
+// Reach is the way to a run that goes on.
+type Reach struct {
+	c     *Client
+	token string
+}
+
+// Signal sends a signal to the run's program; CONT lets one that was stopped go on.
+func (r Reach) Signal(ctx context.Context, name string) error {
+	return r.c.Call(ctx, protocol.MethodSignal, protocol.SignalParams{Token: r.token, Signal: name}, nil)
+}
+
+// Resize gives the run's terminal another size.
+func (r Reach) Resize(ctx context.Context, rows, columns int) error {
+	return r.c.Call(ctx, protocol.MethodResize, protocol.ResizeParams{Token: r.token, Rows: rows, Columns: columns}, nil)
 }
 
 // Run does a run. stdin is read until the run ends; nil is an empty one. When ctx ends the run is cancelled, and the
@@ -250,12 +336,15 @@ func (c *Client) Run(ctx context.Context, req protocol.RunRequest, stdin io.Read
 // run also says whether the run had begun.
 func (c *Client) run(ctx context.Context, req protocol.RunRequest, stdin io.Reader, w Watch) (result protocol.RunResult, began bool, err error) {
 	req.Token = strconv.FormatInt(c.token.Add(1), 10)
-	req.Bytes, req.StreamStdin = true, stdin != nil
-	p := &pending{sink: w.Output, building: w.Building, started: func(protocol.Run) {
+	req.Bytes, req.StreamStdin, req.Approvals = true, stdin != nil, w.Approve != nil
+	p := &pending{sink: w.Output, building: w.Building, stopped: w.Stopped, denied: w.Denied, approve: w.Approve, begun: sync.OnceFunc(func() {
+		if w.Begun != nil {
+			w.Begun(Reach{c, req.Token})
+		}
 		if stdin != nil { // not before: a run that has to be asked for again must find all of it
 			go c.feed(req.Token, stdin)
 		}
-	}}
+	})}
 	c.mu.Lock()
 	c.runs[req.Token] = p
 	c.mu.Unlock()

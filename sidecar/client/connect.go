@@ -25,9 +25,9 @@ func Connect(outer context.Context, root string, o Options) (*Client, error) {
 	}
 	ctx, stop := context.WithTimeout(outer, patience)
 	defer stop()
-	started := false
+	var a attempt
 	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-		c, again, err := try(ctx, p, root, o, &started)
+		c, again, err := a.try(ctx, p, root, o)
 		if !again {
 			return c, err
 		}
@@ -41,12 +41,15 @@ func Connect(outer context.Context, root string, o Options) (*Client, error) {
 	}
 }
 
+// attempt is what Connect has come to: started says that a sidecar of ours was started, died that one ended at once.
+type attempt struct{ started, died bool }
+
 // try connects, or does the next thing that leads there; again says that it is to be tried once more. The sidecar that
 // we started ourselves is taken as it is: where ours was replaced on disk by an older program, there is no newer one.
-func try(ctx context.Context, p place.Place, root string, o Options, started *bool) (c *Client, again bool, err error) {
+func (a *attempt) try(ctx context.Context, p place.Place, root string, o Options) (c *Client, again bool, err error) {
 	c, err = attach(ctx, p, o)
 	switch {
-	case err == nil && (*started || !newer(o.Build, c.about.Build)):
+	case err == nil && (a.started || !newer(o.Build, c.about.Build)):
 		return c, false, nil
 	case err == nil || c != nil: // it is older: it finishes its runs, and leaves the place to ours
 		makeWay(ctx, c)
@@ -55,8 +58,10 @@ func try(ctx context.Context, p place.Place, root string, o Options, started *bo
 		return nil, false, err
 	case place.Nobody(err):
 		err := start(ctx, root, o)
-		*started = *started || err == nil
-		return nil, err == nil || errors.Is(err, place.ErrHeld), err
+		a.started = a.started || err == nil
+		again := err == nil || errors.Is(err, place.ErrHeld) || gone(err) && !a.died // killed as it started: once more
+		a.died = a.died || gone(err)
+		return nil, again && ctx.Err() == nil, err
 	case gone(err) || errors.Is(err, syscall.EAGAIN): // it ended while we came
 		return nil, ctx.Err() == nil, err
 	}

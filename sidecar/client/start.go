@@ -3,15 +3,18 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 
 	"code.sidecar.dev/sidecar/config"
+	"code.sidecar.dev/sidecar/logs"
 	"code.sidecar.dev/sidecar/place"
 	"code.sidecar.dev/sidecar/protocol"
 )
@@ -34,25 +37,53 @@ func start(ctx context.Context, root string, o Options) error {
 	if err != nil {
 		return err
 	}
+	if log, ok := cmd.Stderr.(*os.File); ok {
+		defer log.Close()
+	}
+	keepInherited() // a lock or a pipe of whoever started us is not for what outlives us
+	if in := scoped(cmd); in != nil {
+		bounded, stop := context.WithTimeout(ctx, patienceScope)
+		defer stop()
+		if err = execute(bounded, in, false); !errors.Is(err, errUnanswered) || ctx.Err() != nil {
+			return err
+		}
+		if in.Process != nil { // it hangs, or has ended
+			_ = in.Process.Kill()
+		}
+	}
+	return execute(ctx, cmd, o.Program == "")
+}
+
+// execute starts a sidecar and waits for its word; isOwn says that the command is this program.
+func execute(ctx context.Context, cmd *exec.Cmd, isOwn bool) error {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	cmd.ExtraFiles = []*os.File{w}
-	keepInherited() // a lock or a pipe of whoever started us is not for what outlives us
-	err = cmd.Start()
-	_ = w.Close()
-	if log, ok := cmd.Stderr.(*os.File); ok {
-		defer log.Close()
+	if err = cmd.Start(); err != nil && isOwn && runtime.GOOS == "linux" { // removed, or just being written: then as we are (proc(5))
+		cmd = replaced(cmd, "/proc/self/exe")
+		err = cmd.Start()
 	}
+	_ = w.Close()
 	if err != nil {
-		return &protocol.Error{Kind: protocol.Gone, Message: fmt.Sprintf("starting a sidecar: %v", err), Hint: "if sidecar was moved or updated, start this program anew", Err: err}
+		return &protocol.Error{Kind: protocol.Gone, Message: fmt.Sprintf("starting a sidecar: %v", err), Hint: "if sidecar was moved or updated, start this program anew", Err: errors.Join(errUnanswered, err)}
 	}
 	go func() { _ = cmd.Wait() }() // or it would stay as a zombie if it ends before us
 	stop := context.AfterFunc(ctx, func() { _ = r.Close() })
 	defer stop()
 	return answer(r, cmd.Stderr)
+}
+
+// errUnanswered is a sidecar that has said nothing.
+var errUnanswered = errors.New("no word from it")
+
+// replaced is a command that could not be started, with another program.
+func replaced(cmd *exec.Cmd, program string) *exec.Cmd {
+	next := exec.Command(program, cmd.Args[1:]...) //nolint:noctx // it outlives us
+	next.Dir, next.Stderr, next.SysProcAttr, next.ExtraFiles = cmd.Dir, cmd.Stderr, cmd.SysProcAttr, cmd.ExtraFiles
+	return next
 }
 
 // answer reads what the new sidecar says.
@@ -63,7 +94,7 @@ func answer(r io.Reader, log io.Writer) error {
 		if f, ok := log.(*os.File); ok {
 			name = f.Name()
 		}
-		return &protocol.Error{Kind: protocol.Gone, Message: "the sidecar that was started ended at once", Hint: "its log is " + name + lastWords(name), Err: err}
+		return &protocol.Error{Kind: protocol.Gone, Message: "the sidecar that was started ended at once", Hint: "its log is " + name + lastWords(name), Err: errors.Join(errUnanswered, err)}
 	}
 	switch {
 	case ready.Held:
@@ -99,34 +130,39 @@ func command(root string, o Options) (*exec.Cmd, error) {
 			return nil, err
 		}
 	}
-	cmd := exec.Command(program, "serve", "--workspace", root, fmt.Sprintf("--ready-fd=%d", ReadyFD)) //nolint:noctx // it outlives us
+	args := []string{"serve", "--workspace", root, fmt.Sprintf("--ready-fd=%d", ReadyFD)}
+	if o.ExplicitConfig != "" { // what it says of the log
+		args = append(args, "--config", o.ExplicitConfig)
+	}
+	cmd := exec.Command(program, args...) //nolint:noctx // it outlives us
 	cmd.Dir = "/"
 	cmd.Stderr = log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd, nil
 }
 
-// maxLog is how large a log may grow before it is begun anew.
-const maxLog = 1 << 20
+// LogPath is the file of the log of a workspace's sidecar.
+func LogPath(state, root string) (string, error) {
+	p, err := place.Of(root)
+	if err != nil {
+		return "", err
+	}
+	return logs.Path(state, p.Name()), nil
+}
 
-// logFile is where a workspace's sidecar writes what a person who looks into a problem wants to read.
+// logFile is where a workspace's sidecar writes what a person who looks into a problem wants to read. It sees to its size
+// itself; what it gets as standard error is for what the Go runtime says of a crash.
 func logFile(root string) (*os.File, error) {
 	state, err := config.StateDir()
 	if err != nil {
-		return nil, &protocol.Error{Kind: protocol.Denied, Message: "the state folder: " + err.Error(), Hint: "set XDG_STATE_HOME to a folder of your own", Err: err}
+		return nil, config.NoState(err)
 	}
-	p, err := place.Of(root)
+	path, err := LogPath(state, root)
 	if err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(state, "log")
-	name := filepath.Join(dir, strings.TrimSuffix(filepath.Base(p.Lock), filepath.Ext(p.Lock))+".log")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	flags := os.O_WRONLY | os.O_CREATE | os.O_APPEND | syscall.O_NOFOLLOW
-	if info, err := os.Lstat(name); err == nil && info.Size() > maxLog {
-		flags |= os.O_TRUNC
-	}
-	return os.OpenFile(name, flags, 0o600)
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NOFOLLOW, 0o600)
 }

@@ -23,8 +23,13 @@ func Defaults() Settings {
 			Output:     256 * mib,
 			Code:       8 * mib,
 		},
-		Workspace: Workspace{Access: "read-write"},
-		Sandbox:   Sandbox{Mounts: "auto"},
-		Nix:       Nix{Use: "auto", BuildTimeout: 30 * time.Minute},
+		Workspace:   Workspace{Access: "read-write"},
+		Sandbox:     Sandbox{Mounts: "auto"},
+		Nix:         Nix{Use: "auto", BuildTimeout: 30 * time.Minute},
+		Network:     Network{Run: "none", Exec: "open", Ask: "auto"},
+		Performance: Performance{Warm: "auto"},
+		History:     History{Keep: "full", Age: 90 * 24 * time.Hour, Size: 256 * mib},
+		Sessions:    Sessions{Idle: 30 * time.Minute, Lifetime: 24 * time.Hour, Most: 8},
+		Log:         Log{Level: "info", Format: "text", Size: mib, Files: 4},
 	}
 }

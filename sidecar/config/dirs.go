@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"github.com/adrg/xdg"
+
+	"code.sidecar.dev/sidecar/protocol"
 )
 
 // The folders follow the XDG base directories. adrg/xdg reads the environment once, at start; a test that
@@ -23,6 +25,11 @@ func ConfigFile() string {
 // StateDir is the folder for what outlives a run (history, outputs, what was disarmed). It is made when it is
 // missing, and it is ours alone: mode 0700, our user, no link.
 func StateDir() (string, error) { return privateDir(filepath.Join(xdg.StateHome, "sidecar")) }
+
+// NoState is StateDir's error as clients are told of it.
+func NoState(err error) *protocol.Error {
+	return &protocol.Error{Kind: protocol.Denied, Message: "the state folder: " + err.Error(), Hint: "set XDG_STATE_HOME to a folder of your own", Err: err}
+}
 
 // CacheDir is the folder for what can be made again, private like StateDir.
 func CacheDir() (string, error) { return privateDir(filepath.Join(xdg.CacheHome, "sidecar")) }

@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -24,6 +23,11 @@ const maxErrors = 10
 // document reads a YAML text into entries. Nothing is decoded by reflection: the tree is walked by hand, and
 // anchors, aliases, merge keys and tags are refused, so that a text cannot grow when it is read.
 func document(file string, text []byte) (entries []entry, err error) {
+	return documentIn(file, text, "")
+}
+
+// documentIn reads a text whose settings are those of a section ("profiles.claude.").
+func documentIn(file string, text []byte, section string) (entries []entry, err error) {
 	defer func() {
 		// The text may be hostile, and the parser is not ours.
 		if p := recover(); p != nil {
@@ -35,7 +39,7 @@ func document(file string, text []byte) (entries []entry, err error) {
 		return nil, err
 	}
 	r := &reader{file: file}
-	r.walk(body, "")
+	r.walk(body, section)
 	return r.entries, errors.Join(r.errs...)
 }
 
@@ -147,58 +151,38 @@ func (r *reader) pair(pair *ast.MappingValueNode, key string) {
 		r.unknown(pair.Key, key)
 		return
 	}
+	if value, err := rawNode(pair.Value); err == nil && short[key] != "" && (value.shape == scalar || value.shape == list) {
+		f, _ := lookup(short[key])
+		r.entries = append(r.entries, entry{field: f, raw: value, line: lineOf(pair.Key)})
+		return
+	}
+	if f, ok := whole(key); ok && isEmpty(pair.Value) {
+		r.entries = append(r.entries, entry{field: f, line: lineOf(pair.Key)})
+		return
+	}
 	if pair.Value != nil && pair.Value.Type() != ast.NullType {
 		r.walk(pair.Value, key+".")
 	}
 }
 
+// short are the settings that a single value, or a list, in the place of their section means.
+var short = map[string]string{"history": "history.keep", "hosts": "hosts.status"}
+
+// isEmpty says whether a section has nothing in it.
+func isEmpty(node ast.Node) bool {
+	values, ok := node.(ast.MapNode)
+	return node == nil || node.Type() == ast.NullType || ok && !values.MapRange().Next()
+}
+
 // unknown names the nearest key, as long as anybody reads on.
 func (r *reader) unknown(node ast.Node, key string) {
+	if name, ok := strings.CutPrefix(key, profiles+"."); ok && !isName(name) && !strings.Contains(name, ".") {
+		r.fail(node, profiles, "have "+quote(name)+", want "+kinds["name"].one, "")
+		return
+	}
 	if len(r.errs) < maxErrors {
 		r.fail(node, key, "no such setting", nearest(key))
 	}
-}
-
-// rawNode is a setting's value.
-func rawNode(node ast.Node) (raw, error) {
-	switch n := node.(type) {
-	case nil, *ast.NullNode:
-		return raw{shape: nothing}, nil
-	case *ast.SequenceNode:
-		return rawList(n)
-	case ast.MapNode:
-		return rawMap(n)
-	}
-	text, ok := plain(node)
-	if !ok {
-		return raw{}, fmt.Errorf("have %s, which sidecar's files do not use", describe(node))
-	}
-	return raw{shape: scalar, text: text}, nil
-}
-
-func rawList(n *ast.SequenceNode) (raw, error) {
-	r := raw{shape: list}
-	for _, value := range n.Values {
-		text, ok := plain(value)
-		if !ok {
-			return raw{}, fmt.Errorf("have %s in the list, want a text", describe(value))
-		}
-		r.items = append(r.items, text)
-	}
-	return r, nil
-}
-
-func rawMap(n ast.MapNode) (raw, error) {
-	r := raw{shape: mapping, pairs: map[string]string{}}
-	for pairs := n.MapRange(); pairs.Next(); {
-		name, ok := plain(pairs.Key())
-		value, valueOK := plain(pairs.Value())
-		if !ok || !valueOK {
-			return raw{}, fmt.Errorf("have %s in the map, want a text", describe(pairs.Value()))
-		}
-		r.pairs[name] = value
-	}
-	return r, nil
 }
 
 // plain is the text of a scalar as it is written, so that 1.10 stays 1.10.

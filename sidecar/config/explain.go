@@ -15,8 +15,11 @@ var builtin = origin{name: "default"}
 // secrets, and people paste this into reports.
 func (s Settings) Explain() string {
 	var b strings.Builder
-	for _, f := range schema() {
-		fmt.Fprintf(&b, "%-22s %-14s # %s\n", f.key, show(f.in(&s)), s.origins(f.key))
+	if s.Network.AllowedDomains == nil {
+		s.Network.AllowedDomains = s.narrowed.domains
+	}
+	for _, f := range slices.Concat(schema(), s.profileFields()) {
+		fmt.Fprintf(&b, "%-23s %-14s # %s\n", f.key, show(f.in(&s)), s.origins(f.key))
 	}
 	return b.String()
 }
@@ -51,13 +54,35 @@ func (s Settings) String() string {
 			section = head
 			b.WriteString(head + ":\n")
 		}
-		fmt.Fprintf(&b, "  %s: %s\n", name, show(f.in(&s)))
+		if text := show(f.in(&s)); text != unset {
+			fmt.Fprintf(&b, "  %s: %s\n", name, text)
+		}
 	}
+	s.writeProfiles(&b)
 	return b.String()
+}
+
+// writeProfiles has what is set in each profile, a line each.
+func (s Settings) writeProfiles(b *strings.Builder) {
+	if len(s.Profiles) > 0 {
+		b.WriteString(profiles + ":\n")
+	}
+	fields := s.profileFields()
+	for _, name := range sortedNames(s.Profiles) {
+		b.WriteString("  " + name + ":\n")
+		for _, f := range fields {
+			if f.profile == name {
+				fmt.Fprintf(b, "    %s: %s\n", leaf(f.key), show(f.in(&s)))
+			}
+		}
+	}
 }
 
 // show is a value as YAML in one line.
 func show(v reflect.Value) string {
+	if form, ok := forms[v.Type()]; ok {
+		return form.show(v)
+	}
 	switch x := v.Interface().(type) {
 	case string:
 		return showText(x)

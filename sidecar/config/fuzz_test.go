@@ -17,6 +17,8 @@ func FuzzLoad(f *testing.F) {
 	f.Add("protect: {also: [a], except: [b]}\n", "protect: {also: [b, c], except: [d]}\n")
 	f.Add("env: {pass: [A], set: {B: c}}\n", "env: &a {pass: *a}\nsandbox: {mounts: shim}\nhost: {path: /}\n")
 	f.Add("a: &x [1]\n<<: *x\n", "? [a]\n: |\n  b\n")
+	f.Add("network: {allowed_domains: {a: '*', b.a: [GET]}}\nprofiles: {x: {home: kept}}\n", "network: {allowed_domains: [c.a, b.a, '*'], exec: none}\nprofiles: {x: {}}\n")
+	f.Add("network: {run: open}\n", "network: {allowed_domains: {a: [GET], b: [POST]}, allowed_ports: all}\nfiles: {rw_dirs: [/]}\n")
 	f.Add("limits: {timeout_max: 2h, timeout: 90m}", "limits:\n  timeout_max: 30\n")
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, user, project string) {
@@ -65,6 +67,10 @@ func checkNarrower(t *testing.T, before, after Settings) {
 			t.Errorf("a project raised %s from %v to %v", f.key, old, v)
 		}
 	}
+	checkReach(t, before, after)
+	if diff := cmp.Diff(before.Profiles, after.Profiles); diff != "" {
+		t.Errorf("a project changed profiles: %s", diff)
+	}
 	if before.Workspace.Access == "read-only" && after.Workspace.Access != "read-only" {
 		t.Error("a project widened workspace.access")
 	}
@@ -75,5 +81,21 @@ func checkNarrower(t *testing.T, before, after Settings) {
 	}
 	if after.Limits.Timeout > after.Limits.TimeoutMax {
 		t.Errorf("timeout %v exceeds %v", after.Limits.Timeout, after.Limits.TimeoutMax)
+	}
+}
+
+// checkReach: what was listed before still has to allow, and nothing is open that was not.
+func checkReach(t *testing.T, before, after Settings) {
+	for _, use := range []Use{UseRun, UseExec} {
+		old, now := before.Reach(use, Profile{}), after.Reach(use, Profile{})
+		if now.Open && !old.Open || len(now.Lists) > 0 && !old.Open && old.Lists == nil {
+			t.Errorf("a project opened %s: from %s to %s", use, old, now)
+		}
+		for _, list := range old.Lists {
+			kept := slices.ContainsFunc(now.Lists, func(l *Domains) bool { return l.String() == list.String() })
+			if !kept && (now.Open || now.Lists != nil) {
+				t.Errorf("a project took %s away from %s: %s", list, use, now)
+			}
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"os"
@@ -65,6 +66,16 @@ func (src Sources) complete() Sources {
 		src.User = ConfigFile()
 	}
 	return src
+}
+
+// Person is the file of the person's own settings, which what they allow is written to: what --config or SIDECAR_CONFIG
+// names, else User.
+func (src Sources) Person() string {
+	src = src.complete()
+	if src.Explicit != "" {
+		return src.Explicit
+	}
+	return src.User
 }
 
 // loader gathers the settings of one Load.
@@ -168,12 +179,13 @@ func (l *loader) set(f field, r raw, from origin) {
 	if !ok {
 		return
 	}
-	at, origins := f.in(&l.settings), []origin{from}
+	origins := []origin{from}
 	if f.adds() {
-		v, origins = join(at, v), append(l.settings.from[f.key], from)
+		v, origins = join(f.in(&l.settings), v), append(l.settings.from[f.key], from)
 	}
-	at.Set(v)
+	f.put(&l.settings, v)
 	l.settings.from[f.key] = origins
+	l.settings.narrowed.undo(f.key)
 }
 
 // value reads a value, or records what is wrong with it.
@@ -185,7 +197,7 @@ func (l *loader) value(f field, r raw, from origin) (reflect.Value, bool) {
 	problem := "have " + r.have() + ", want " + f.want()
 	var item itemError
 	if errors.As(err, &item) {
-		problem = item.Error()
+		problem, from.line = item.Error(), cmp.Or(item.line, from.line)
 	}
 	l.fail(&Error{File: from.name, Line: from.line, Key: f.key, Problem: problem, Err: err})
 	return v, false
@@ -202,12 +214,19 @@ func join(old, v reflect.Value) reflect.Value {
 	case []string:
 		return reflect.ValueOf(union(old.Interface().([]string), add))
 	case map[string]string:
-		both := map[string]string{}
-		maps.Copy(both, old.Interface().(map[string]string))
-		maps.Copy(both, add)
-		return reflect.ValueOf(both)
+		return reflect.ValueOf(both(old.Interface().(map[string]string), add))
+	case map[string]EnvValue:
+		return reflect.ValueOf(both(old.Interface().(map[string]EnvValue), add))
 	}
 	return v
+}
+
+// both is a map with the pairs of a and b; those of b win.
+func both[V any](a, b map[string]V) map[string]V {
+	all := map[string]V{}
+	maps.Copy(all, a)
+	maps.Copy(all, b)
+	return all
 }
 
 func union(a, b []string) []string {

@@ -75,19 +75,22 @@ func TestLoadPrecedence(t *testing.T) {
 		fx   fixture
 		want func(*Settings)
 	}{
-		"nothing":            {fixture{}, func(*Settings) {}},
-		"empty files":        {fixture{system: "\n", user: "# nothing\n", project: "---\n"}, func(*Settings) {}},
-		"empty sections":     {fixture{user: "limits:\nenv:\n  # pass: [A]\n"}, func(*Settings) {}},
-		"dotted key":         {fixture{user: "limits.timeout: 5s\n"}, func(s *Settings) { s.Limits.Timeout = 5 * time.Second }},
-		"number of seconds":  {fixture{user: "limits: {timeout: 1.5}\n"}, func(s *Settings) { s.Limits.Timeout = 1500 * time.Millisecond }},
-		"system":             {fixture{system: "limits: {memory: 8GiB}\n"}, func(s *Settings) { s.Limits.Memory = 8 * gib }},
-		"user over system":   {fixture{system: "limits: {memory: 8GiB}\n", user: "limits:\n  memory: 2GiB\n"}, func(s *Settings) { s.Limits.Memory = 2 * gib }},
-		"project over user":  {fixture{user: "limits: {memory: 2GiB}\n", project: "limits: {memory: 1GiB}\n"}, func(s *Settings) { s.Limits.Memory = gib }},
-		"env over project":   {fixture{project: "limits: {memory: 1GiB}\n", env: map[string]string{"SIDECAR_LIMITS_MEMORY": "3GiB"}}, func(s *Settings) { s.Limits.Memory = 3 * gib }},
-		"flag over env":      {fixture{env: map[string]string{"SIDECAR_LIMITS_MEMORY": "3GiB"}, flags: map[string]string{"limits.memory": "5GiB"}}, func(s *Settings) { s.Limits.Memory = 5 * gib }},
-		"lists replace":      {fixture{system: "env: {pass: [A]}\n", user: "env: {pass: [B, C]}\n"}, func(s *Settings) { s.Env.Pass = []string{"B", "C"} }},
-		"also adds":          {fixture{user: "protect: {also: [a, b]}\n", project: "protect: {also: [b, c/d]}\n"}, func(s *Settings) { s.Protect.Also = []string{"a", "b", "c/d"} }},
-		"also, again by env": {fixture{project: "protect: {also: [c]}\n", env: map[string]string{"SIDECAR_PROTECT_ALSO": "d, e,"}}, func(s *Settings) { s.Protect.Also = []string{"c", "d", "e"} }},
+		"nothing":             {fixture{}, func(*Settings) {}},
+		"empty files":         {fixture{system: "\n", user: "# nothing\n", project: "---\n"}, func(*Settings) {}},
+		"empty sections":      {fixture{user: "limits:\nenv:\n  # pass: [A]\n"}, func(*Settings) {}},
+		"short for a section": {fixture{user: "history: off\n"}, func(s *Settings) { s.History.Keep = "off" }},
+		"short for a list":    {fixture{user: "hosts: [build1, me@build2]\n"}, func(s *Settings) { s.Hosts.Status = []string{"build1", "me@build2"} }},
+		"a section, too":      {fixture{user: "history: {keep: metadata, age: 24h}\n"}, func(s *Settings) { s.History.Keep, s.History.Age = "metadata", 24*time.Hour }},
+		"dotted key":          {fixture{user: "limits.timeout: 5s\n"}, func(s *Settings) { s.Limits.Timeout = 5 * time.Second }},
+		"number of seconds":   {fixture{user: "limits: {timeout: 1.5}\n"}, func(s *Settings) { s.Limits.Timeout = 1500 * time.Millisecond }},
+		"system":              {fixture{system: "limits: {memory: 8GiB}\n"}, func(s *Settings) { s.Limits.Memory = 8 * gib }},
+		"user over system":    {fixture{system: "limits: {memory: 8GiB}\n", user: "limits:\n  memory: 2GiB\n"}, func(s *Settings) { s.Limits.Memory = 2 * gib }},
+		"project over user":   {fixture{user: "limits: {memory: 2GiB}\n", project: "limits: {memory: 1GiB}\n"}, func(s *Settings) { s.Limits.Memory = gib }},
+		"env over project":    {fixture{project: "limits: {memory: 1GiB}\n", env: map[string]string{"SIDECAR_LIMITS_MEMORY": "3GiB"}}, func(s *Settings) { s.Limits.Memory = 3 * gib }},
+		"flag over env":       {fixture{env: map[string]string{"SIDECAR_LIMITS_MEMORY": "3GiB"}, flags: map[string]string{"limits.memory": "5GiB"}}, func(s *Settings) { s.Limits.Memory = 5 * gib }},
+		"lists replace":       {fixture{system: "env: {pass: [A]}\n", user: "env: {pass: [B, C]}\n"}, func(s *Settings) { s.Env.Pass = []string{"B", "C"} }},
+		"also adds":           {fixture{user: "protect: {also: [a, b]}\n", project: "protect: {also: [b, c/d]}\n"}, func(s *Settings) { s.Protect.Also = []string{"a", "b", "c/d"} }},
+		"also, again by env":  {fixture{project: "protect: {also: [c]}\n", env: map[string]string{"SIDECAR_PROTECT_ALSO": "d, e,"}}, func(s *Settings) { s.Protect.Also = []string{"c", "d", "e"} }},
 		"maps merge": {fixture{system: "env: {set: {A: 1, B: x}}\n", user: "env: {set: {B: yes, C: 1.10}}\n", env: map[string]string{"SIDECAR_ENV_SET": "D=a=b"}},
 			func(s *Settings) { s.Env.Set = map[string]string{"A": "1", "B": "yes", "C": "1.10", "D": "a=b"} }},
 		"lowered maximum": {fixture{user: "limits: {timeout_max: 30s}\n"}, func(s *Settings) { s.Limits.Timeout, s.Limits.TimeoutMax = 30*time.Second, 30*time.Second }},
@@ -143,7 +146,7 @@ func TestLoadMistakes(t *testing.T) {
 		"tag":              {fixture{user: "limits: {timeout: !!int 5}\n"}, "user.yaml:1: limits.timeout: have a YAML tag, which sidecar's files do not use"},
 		"deep":             {fixture{project: strings.Repeat("[", 9)}, "project/.sidecar.yaml:1: nested deeper than any setting"},
 		"too large":        {fixture{project: strings.Repeat("#\n", 40<<10)}, "project/.sidecar.yaml: have more than 64KiB, want at most that"},
-		"hostile key":      {fixture{project: "\"a\\e[2J\\nb\": 1\n"}, `project/.sidecar.yaml:1: "a\x1b[2J\nb": no such setting; known there: limits, protect, workspace, host, sandbox, env, nix`},
+		"hostile key":      {fixture{project: "\"a\\e[2J\\nb\": 1\n"}, `project/.sidecar.yaml:1: "a\x1b[2J\nb": no such setting; known there: limits, protect, workspace, host, sandbox, env, nix, files, network, performance, history, sessions, hosts, log, profiles`},
 		"variable value":   {fixture{env: map[string]string{"SIDECAR_LIMITS_TIMEOUT": "x"}}, `SIDECAR_LIMITS_TIMEOUT: limits.timeout: have "x", want a duration such as 30s, 5m or a number of seconds, from 10ms to 168h`},
 		"flag value":       {fixture{flags: map[string]string{"limits.processes": "many"}}, `flag: limits.processes: have "many", want a whole number, from 1 to 4194304`},
 		"flag":             {fixture{flags: map[string]string{"limits.time": "1"}}, "flag: limits.time: no such setting; did you mean limits.timeout?"},
@@ -151,7 +154,7 @@ func TestLoadMistakes(t *testing.T) {
 		"beyond the maximum": {fixture{user: "limits:\n  timeout: 2h\n"},
 			"user.yaml:2: limits.timeout: have 2h0m0s, want at most limits.timeout_max, 1h0m0s"},
 		"all at once": {fixture{system: "xxxx: 1\n", user: "limits: {code: no, zz: 1}\n", project: "["},
-			"system.yaml:1: xxxx: no such setting; known there: limits, protect, workspace, host, sandbox, env, nix\n" +
+			"system.yaml:1: xxxx: no such setting; known there: limits, protect, workspace, host, sandbox, env, nix, files, network, performance, history, sessions, hosts, log, profiles\n" +
 				"user.yaml:1: limits.zz: no such setting; known there: timeout, timeout_max, memory, processes, file_size, open_files, scratch, output, code\n" +
 				`user.yaml:1: limits.code: have "no", want a size such as 512MiB, 4GiB, 100kB or a number of bytes, from 1 to 1GiB` + "\n" +
 				`project/.sidecar.yaml:1: no YAML: "sequence end token ']' not found"`},
@@ -300,6 +303,22 @@ func BenchmarkLoadNothing(b *testing.B) {
 	for b.Loop() {
 		if _, _, err := Load(src); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+func TestPerson(t *testing.T) {
+	for name, test := range map[string]struct {
+		src  Sources
+		want string
+	}{
+		"the flag":     {Sources{Explicit: "/flag", User: "/user", Env: func(string) string { return "/variable" }}, "/flag"},
+		"the variable": {Sources{User: "/user", Env: func(string) string { return "/variable" }}, "/variable"},
+		"the user's":   {Sources{User: "/user", Env: func(string) string { return "" }}, "/user"},
+		"the default":  {Sources{Env: func(string) string { return "" }}, ConfigFile()},
+	} {
+		if got := test.src.Person(); got != test.want {
+			t.Errorf("%s: got %s, want %s", name, got, test.want)
 		}
 	}
 }

@@ -34,16 +34,31 @@ func (l *loader) narrow(f field, r raw, from origin) {
 	if !ok {
 		return
 	}
+	if !f.mayNarrow() {
+		l.refuse(f, from, "ignored: a project cannot set this")
+		return
+	}
+	if domains, ok := v.Interface().(*Domains); ok {
+		l.narrowDomains(f, domains, from)
+		return
+	}
 	at := f.in(&l.settings)
 	if refusal := f.refusal(at, v); refusal != "" {
-		l.notes = append(l.notes, Note{Key: f.key, File: from.name, Line: from.line,
-			Text: refusal + "; it is only allowed in the user's config (" + l.ownPath() + ")"})
+		l.refuse(f, from, refusal)
 		return
 	}
-	if reflect.DeepEqual(at.Interface(), v.Interface()) {
-		return
+	if !reflect.DeepEqual(at.Interface(), v.Interface()) {
+		l.set(f, r, from)
 	}
-	l.set(f, r, from)
+	if v.Kind() == reflect.String && v.String() == "none" {
+		l.settings.narrowed.shut(f.key)
+	}
+}
+
+// refuse notes what of a project's file was not applied.
+func (l *loader) refuse(f field, from origin, why string) {
+	l.notes = append(l.notes, Note{Key: f.key, File: from.name, Line: from.line,
+		Text: why + "; it is only allowed in the user's config (" + l.ownPath() + ")"})
 }
 
 // ownPath is the file in which the person could allow it.
@@ -60,8 +75,6 @@ func (f field) mayNarrow() bool { return f.tag.Get("project") == "narrow" }
 // refusal says why a project may not change the value so; empty when it may.
 func (f field) refusal(old, v reflect.Value) string {
 	switch {
-	case !f.mayNarrow():
-		return "ignored: a project cannot set this"
 	case f.words() != nil:
 		if slices.Index(f.words(), v.String()) < slices.Index(f.words(), old.String()) {
 			return fmt.Sprintf("ignored: %s would widen %s", v, old)

@@ -11,7 +11,7 @@ func nearest(key string) string {
 		return ""
 	}
 	best, least := "", 1+max(2, len(leaf(key))/2)
-	for _, known := range names() {
+	for _, known := range names(key) {
 		if d := mistakes(key, known); d < least {
 			best, least = known, d
 		}
@@ -31,14 +31,24 @@ func mistakes(key, known string) int {
 	return min(distance(key, known), 1+distance(leaf(key), leaf(known)))
 }
 
-// names are all sections and keys.
-func names() []string {
+// names are all sections and keys; those of profiles only near a key in one.
+func names(key string) []string {
+	fields := schema()
+	if name, _, ok := inProfile(key); ok {
+		fields = nil
+		for _, f := range profileSchema() {
+			fields = append(fields, f.of(name))
+		}
+	}
 	var all []string
-	for _, f := range schema() {
+	for _, f := range fields {
 		if section, _, ok := strings.Cut(f.key, "."); ok && !slices.Contains(all, section) {
 			all = append(all, section)
 		}
 		all = append(all, f.key)
+	}
+	if !slices.Contains(all, profiles) {
+		all = append(all, profiles)
 	}
 	return all
 }
@@ -50,7 +60,7 @@ func siblings(key string) []string {
 		section = ""
 	}
 	var all []string
-	for _, name := range names() {
+	for _, name := range names(key) {
 		if rest, ok := strings.CutPrefix(name, section); ok && rest != "" && !strings.Contains(rest, ".") {
 			all = append(all, rest)
 		}

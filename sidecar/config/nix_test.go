@@ -33,6 +33,7 @@ type nixSetting struct {
 	About   string   `json:"about"`
 	Words   []string `json:"words,omitempty"`
 	Each    string   `json:"each,omitempty"`
+	Value   string   `json:"value,omitempty"`
 	Min     *int64   `json:"min,omitempty"`
 	Max     *int64   `json:"max,omitempty"`
 }
@@ -61,10 +62,11 @@ func nixSettings(t *testing.T) []nixSetting {
 	about := comments(t)
 	keys := Keys()
 	var all []nixSetting
-	for i, f := range schema() {
+	for i, f := range anywhere() {
 		s := nixSetting{
 			Key: keys[i].Name, Type: nixType(f), Want: keys[i].Want, Default: keys[i].Default,
 			About: about[f.key], Words: f.words(), Each: f.tag.Get("each"),
+			Value: f.tag.Get("value"),
 		}
 		if s.About == "" {
 			t.Errorf("%s: no comment in settings.go", f.key)
@@ -77,6 +79,9 @@ func nixSettings(t *testing.T) []nixSetting {
 
 // nixType is the name of the setting's type in nix/settings.nix.
 func nixType(f field) string {
+	if form, ok := forms[f.typ]; ok {
+		return form.nix
+	}
 	switch f.typ {
 	case reflect.TypeFor[time.Duration]():
 		return "duration"
@@ -110,26 +115,32 @@ func (f field) bound(t *testing.T, tag string) *int64 {
 	return &n
 }
 
-// comments are what settings.go says of each key, with the keys' names in place of Go's. A comment that stands above
+// comments are what settings.go and profile.go say of each key, with the keys' names in place of Go's. A comment that stands above
 // several fields is theirs all.
 func comments(t *testing.T) map[string]string {
-	file, err := parser.ParseFile(token.NewFileSet(), "settings.go", nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
 	structs := map[string]*ast.StructType{}
-	ast.Inspect(file, func(n ast.Node) bool {
-		if spec, ok := n.(*ast.TypeSpec); ok {
-			structs[spec.Name.Name], _ = spec.Type.(*ast.StructType)
+	for _, name := range []string{"settings.go", "profile.go"} {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
 		}
-		return true
-	})
+		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok {
+				structs[spec.Name.Name], _ = spec.Type.(*ast.StructType)
+			}
+			return true
+		})
+	}
 	about := map[string]string{}
 	for _, section := range structs["Settings"].Fields.List {
 		if section.Tag == nil {
 			continue
 		}
-		fields := structs[fmt.Sprint(section.Type)].Fields.List
+		prefix := yamlName(section) + "."
+		fields := fieldsIn(structs, section.Type)
+		if _, ok := section.Type.(*ast.MapType); ok {
+			prefix += "*."
+		}
 		var pairs []string
 		for _, f := range fields {
 			pairs = append(pairs, f.Names[0].Name, yamlName(f))
@@ -139,10 +150,18 @@ func comments(t *testing.T) map[string]string {
 			if f.Doc != nil {
 				last = renamed(strings.Join(strings.Fields(f.Doc.Text()), " "), pairs)
 			}
-			about[yamlName(section)+"."+yamlName(f)] = last
+			about[prefix+yamlName(f)] = last
 		}
 	}
 	return about
+}
+
+// fieldsIn are those of a struct, or of the struct that a map's values are.
+func fieldsIn(structs map[string]*ast.StructType, typ ast.Expr) []*ast.Field {
+	if of, ok := typ.(*ast.MapType); ok {
+		typ = of.Value
+	}
+	return structs[fmt.Sprint(typ)].Fields.List
 }
 
 func yamlName(f *ast.Field) string {

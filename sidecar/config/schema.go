@@ -8,12 +8,14 @@ import (
 	"time"
 )
 
-// field is one setting: its key ("limits.timeout"), where it lies in Settings, and what its tags say.
+// field is one setting: its key ("limits.timeout"), where it lies in Settings, or in the profile of a name, and what its
+// tags say.
 type field struct {
-	key   string
-	index []int
-	typ   reflect.Type
-	tag   reflect.StructTag
+	key     string
+	profile string
+	index   []int
+	typ     reflect.Type
+	tag     reflect.StructTag
 }
 
 // schema is every setting, in the order of the struct.
@@ -31,7 +33,10 @@ func fieldsOf(t reflect.Type, prefix string, index []int) []field {
 			continue
 		}
 		at := append(slices.Clone(index), i)
-		if f.Type.Kind() == reflect.Struct {
+		if name == profiles {
+			continue // a section of sections, with profileSchema
+		}
+		if _, ok := forms[f.Type]; !ok && f.Type.Kind() == reflect.Struct {
 			all = append(all, fieldsOf(f.Type, prefix+name+".", at)...)
 			continue
 		}
@@ -42,6 +47,9 @@ func fieldsOf(t reflect.Type, prefix string, index []int) []field {
 
 // lookup finds the setting of a key.
 func lookup(key string) (field, bool) {
+	if strings.HasPrefix(key, profiles+".") {
+		return lookupProfile(key)
+	}
 	all := schema()
 	i := slices.IndexFunc(all, func(f field) bool { return f.key == key })
 	if i < 0 {
@@ -52,17 +60,35 @@ func lookup(key string) (field, bool) {
 
 // isSection says whether key is a group of settings ("limits").
 func isSection(key string) bool {
+	if _, ok := whole(key); ok || key == profiles {
+		return true
+	}
 	return slices.ContainsFunc(schema(), func(f field) bool { return strings.HasPrefix(f.key, key+".") })
 }
 
-// variable is the environment variable that sets the field: SIDECAR_LIMITS_TIMEOUT.
+// variable is the environment variable that sets the field: SIDECAR_LIMITS_TIMEOUT. Profiles have none.
 func (f field) variable() string {
+	if f.profile != "" {
+		return ""
+	}
 	return "SIDECAR_" + strings.ToUpper(strings.ReplaceAll(f.key, ".", "_"))
 }
 
 // in is the field's value inside settings.
 func (f field) in(s *Settings) reflect.Value {
+	if f.profile != "" {
+		return f.profileIn(s).FieldByIndex(f.index)
+	}
 	return reflect.ValueOf(s).Elem().FieldByIndex(f.index)
+}
+
+// put sets the field inside settings.
+func (f field) put(s *Settings, v reflect.Value) {
+	if f.profile != "" {
+		f.putProfile(s, v)
+		return
+	}
+	f.in(s).Set(v)
 }
 
 // words are the values that an enumeration allows, widest first.
@@ -75,9 +101,9 @@ func (f field) words() []string {
 
 // Key describes one setting, for help texts and completion.
 type Key struct {
-	// Name is the key in a file, with its sections: "limits.timeout".
+	// Name is the key in a file, with its sections: "limits.timeout", "profiles.*.home".
 	Name string
-	// Variable is the environment variable that sets it.
+	// Variable is the environment variable that sets it; those of profiles have none.
 	Variable string
 	// Want says what a value looks like.
 	Want string
@@ -91,7 +117,7 @@ type Key struct {
 func Keys() []Key {
 	defaults := Defaults()
 	var all []Key
-	for _, f := range schema() {
+	for _, f := range anywhere() {
 		all = append(all, Key{
 			Name: f.key, Variable: f.variable(), Want: f.want(),
 			Default: show(f.in(&defaults)), Project: f.mayNarrow(),
@@ -100,8 +126,20 @@ func Keys() []Key {
 	return all
 }
 
+// anywhere is the schema with that of profiles, whose name is "*".
+func anywhere() []field {
+	all := slices.Clone(schema())
+	for _, f := range profileSchema() {
+		all = append(all, f.of("*"))
+	}
+	return all
+}
+
 // want says what a value of the field looks like.
 func (f field) want() string {
+	if form, ok := forms[f.typ]; ok {
+		return form.want
+	}
 	kind := "a text"
 	switch f.typ {
 	case reflect.TypeFor[time.Duration]():

@@ -10,23 +10,37 @@
 // To add a setting: add a field here with its yaml name, doc comment and tags, and its default in Defaults.
 // The tags are the schema: min and max bound a number, oneof lists a word's values from the widest to the
 // narrowest, each names what every item of a list (or name of a map) must be, merge:"add" makes a later source
-// add to a list, and project:"narrow" lets a project lower a number, choose a narrower word, or add to a list.
+// add to a list, and project:"narrow" lets a project lower a number, choose a narrower word, or add to a list. A type
+// that is written in a way of its own (Domains) has a row in forms. Profiles are a section of sections: each of their
+// fields is a setting by itself ("profiles.claude.env"), so that a later file changes one and leaves the others.
 package config
 
 import "time"
 
 // Settings are all settings. Sizes are bytes.
 type Settings struct {
-	Limits    Limits    `yaml:"limits"`
-	Protect   Protect   `yaml:"protect"`
-	Workspace Workspace `yaml:"workspace"`
-	Host      Host      `yaml:"host"`
-	Sandbox   Sandbox   `yaml:"sandbox"`
-	Env       Env       `yaml:"env"`
-	Nix       Nix       `yaml:"nix"`
+	Limits      Limits      `yaml:"limits"`
+	Protect     Protect     `yaml:"protect"`
+	Workspace   Workspace   `yaml:"workspace"`
+	Host        Host        `yaml:"host"`
+	Sandbox     Sandbox     `yaml:"sandbox"`
+	Env         Env         `yaml:"env"`
+	Nix         Nix         `yaml:"nix"`
+	Files       Files       `yaml:"files"`
+	Network     Network     `yaml:"network"`
+	Performance Performance `yaml:"performance"`
+	History     History     `yaml:"history"`
+	Sessions    Sessions    `yaml:"sessions"`
+	Hosts       Hosts       `yaml:"hosts"`
+	Log         Log         `yaml:"log"`
+	// Profiles are how programs are started, by their names (sidecar exec --profile NAME). Settings.Profile has the ready
+	// ones, too.
+	Profiles map[string]Profile `yaml:"profiles"`
 
 	// from says where each setting that is no default comes from, for Explain.
 	from map[string][]origin
+	// narrowed is what the project asks of the network.
+	narrowed narrowed
 }
 
 // Limits bound each run. A request may lower them, and raise Timeout up to TimeoutMax.
@@ -80,6 +94,24 @@ type Sandbox struct {
 	Mounts string `yaml:"mounts" oneof:"auto,shim,argv"`
 }
 
+// Performance is what is done ahead of runs.
+type Performance struct {
+	// Warm is "auto" (default: sandboxes for the runs to come, their interpreters waiting, are made while nothing else runs,
+	// used once, and given back when idle or when memory is short), "always" (also while the machine is busy, and from the
+	// first run on), or "off".
+	Warm string `yaml:"warm" oneof:"always,auto,off"`
+}
+
+// Sessions bound the interpreters that are kept between runs.
+type Sessions struct {
+	// Idle is how long a session is kept after its last call. Default 30m.
+	Idle time.Duration `yaml:"idle" min:"1s" max:"168h" project:"narrow"`
+	// Lifetime is how long a session is kept at most. Default 24h.
+	Lifetime time.Duration `yaml:"lifetime" min:"1s" max:"720h" project:"narrow"`
+	// Most is how many sessions a workspace has at once. Default 8.
+	Most int `yaml:"most" min:"1" max:"256" project:"narrow"`
+}
+
 // Env are variables of the host that every run gets, by name, and variables with fixed values.
 type Env struct {
 	// Pass are names of variables to copy from the host.
@@ -103,6 +135,9 @@ type Nix struct {
 	Program string `yaml:"program" each:"absolute"`
 	// Store is the folder of a store of one's own (nix --store), for who may not use the machine's; empty is that.
 	Store string `yaml:"store" each:"absolute"`
+	// AllowNix lets nix itself work in runs, through Nix's daemon: they can build, and read the whole store. The daemon's
+	// builders are bound neither by a run's limits nor by its lack of a network; see SECURITY.md. Only in the user's config.
+	AllowNix bool `yaml:"allow_nix"`
 	// PackageDenylist are packages that no request may name, by patterns with * and ?.
 	PackageDenylist []string `yaml:"package_denylist" each:"text" merge:"add" project:"narrow"`
 	// AllowUnfree lets nixpkgs give packages with licences that are not free, AllowBroken those that it marks as broken.
@@ -122,6 +157,77 @@ type Nix struct {
 	Offline bool `yaml:"offline"`
 	// BuildTimeout is how long building an environment may take. Default 30m.
 	BuildTimeout time.Duration `yaml:"build_timeout" min:"1s" max:"168h" project:"narrow"`
+}
+
+// Files are files and folders of the host that every run may see, beside the workspace, each an absolute path or one
+// that starts with ~, $HOME or another variable. They are looked up when a run starts, and have to exist.
+type Files struct {
+	// RWDirs are folders that runs may change, RWFiles files.
+	RWDirs  []string `yaml:"rw_dirs" each:"place"`
+	RWFiles []string `yaml:"rw_files" each:"place"`
+	// RODirs are folders that runs may read, ROFiles files.
+	RODirs  []string `yaml:"ro_dirs" each:"place"`
+	ROFiles []string `yaml:"ro_files" each:"place"`
+}
+
+// Network says what runs may reach. Settings.Reach has what it comes to, with what a project narrows.
+type Network struct {
+	// Run is what a run may reach while AllowedDomains is not set: "open" is the internet, without the services of this
+	// machine and its networks, "none" (default) is nothing.
+	Run string `yaml:"run" oneof:"open,none" project:"narrow"`
+	// Exec is the same for what `sidecar exec` starts: "open" (default) or "none".
+	Exec string `yaml:"exec" oneof:"open,none" project:"narrow"`
+	// AllowedDomains are the names that may be reached, with their subdomains: a list, or a map from each name to "*" or a
+	// list of HTTP methods. An empty list is nothing at all.
+	AllowedDomains *Domains `yaml:"allowed_domains" project:"narrow"`
+	// Approved are names that a person allowed for good when a run asked for one. They count beside AllowedDomains, and
+	// where only a default stands against them; sidecar writes them.
+	Approved *Domains `yaml:"approved"`
+	// AllowedPorts are TCP ports of this machine's own loopback; `all` (or null) is all of them.
+	AllowedPorts Ports `yaml:"allowed_ports"`
+	// Hosts are names with the address that each stands for, with or without a port. The person vouches for them: they may
+	// be private, as a company's own are.
+	Hosts map[string]string `yaml:"hosts" each:"host" value:"address"`
+	// Sockets are unix sockets of the host that runs may use ("$SSH_AUTH_SOCK").
+	Sockets []string `yaml:"sockets" each:"place"`
+	// Ask is "auto" (default: a person is asked about names that no rule mentions, where a client that can ask is
+	// connected), or "never".
+	Ask string `yaml:"ask" oneof:"auto,never"`
+}
+
+// History says what is kept of runs after they have ended. A project has no say in it: what came with a clone must not
+// be able to hide what it did. In a file, `history: off` is short for its Keep.
+type History struct {
+	// Keep is "full" (default), "metadata" (who asked for what when, under which policy and how it ended, but no code, input,
+	// arguments and output), or "off".
+	Keep string `yaml:"keep" oneof:"full,metadata,off"`
+	// Age is how long a run is remembered. Default 2160h.
+	Age time.Duration `yaml:"age" min:"1h" max:"87600h"`
+	// Size is how large the history may grow; the oldest runs go first. Default 256 MiB.
+	Size Size `yaml:"size" min:"1MiB" max:"1TiB"`
+}
+
+// Hosts are other machines with a sidecar, reached through the person's own ssh. In a file, `hosts: [NAME]` is short for its
+// Status.
+type Hosts struct {
+	// Status are those whose sidecars `sidecar status` shows beside this machine's, each as ssh knows it: HOST or USER@HOST.
+	Status []string `yaml:"status" each:"text"`
+	// Program is sidecar on other machines; empty is the one on the PATH that ssh gives to commands there. ~/ is the home folder
+	// there.
+	Program string `yaml:"program"`
+}
+
+// Log is what a project's sidecar writes down for people who look into a problem (sidecar logs). Level is that of each
+// client's own runs; the rest, and what is of no client, are those of whoever started the sidecar.
+type Log struct {
+	// Level is the least that is written: "debug" (also why things were decided so), "info" (default), "warn", "error", or "off".
+	Level string `yaml:"level" oneof:"debug,info,warn,error,off"`
+	// Format is "text" (default) or "json".
+	Format string `yaml:"format" oneof:"text,json"`
+	// Size is how large a file may grow before the next one is begun. Default 1 MiB.
+	Size Size `yaml:"size" min:"64KiB" max:"1GiB"`
+	// Files is how many are kept of a sidecar. Default 4.
+	Files int `yaml:"files" min:"1" max:"100"`
 }
 
 // Size is a number of bytes, written as a number or with a unit: 512MiB, 4GiB, 100kB.

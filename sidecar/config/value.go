@@ -1,10 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"maps"
-	"path"
 	"reflect"
 	"slices"
 	"strconv"
@@ -12,56 +11,39 @@ import (
 	"time"
 )
 
-// shape is the form in which a source gives a value.
-type shape string
-
-const (
-	scalar  shape = "a single value"
-	list    shape = "a list"
-	mapping shape = "a map"
-	nothing shape = "nothing"
-)
-
-// raw is a value as a source gives it, before the schema is asked.
-type raw struct {
-	shape shape
-	text  string
-	items []string
-	pairs map[string]string
-}
-
-// have describes the value for an error message.
-func (r raw) have() string {
-	if r.shape == scalar {
-		return quote(r.text)
-	}
-	return string(r.shape)
-}
-
 // rawText is the value of an environment variable or flag: lists and maps are written with commas.
 func (f field) rawText(text string) raw {
+	if form, ok := forms[f.typ]; ok {
+		return form.text(text)
+	}
 	switch f.typ.Kind() {
 	case reflect.Slice:
-		return raw{shape: list, items: splitList(text)}
+		return raw{shape: list, items: splitList(text, ",")}
 	case reflect.Map:
-		pairs := map[string]string{}
-		for _, item := range splitList(text) {
-			name, value, _ := strings.Cut(item, "=")
-			pairs[name] = value
-		}
-		return raw{shape: mapping, pairs: pairs}
+		return raw{shape: mapping, pairs: splitPairs(text)}
 	}
 	return raw{shape: scalar, text: text}
 }
 
-func splitList(text string) []string {
-	var items []string
-	for item := range strings.SplitSeq(text, ",") {
+func splitList(text, sep string) []raw {
+	var items []raw
+	for item := range strings.SplitSeq(text, sep) {
 		if item = strings.TrimSpace(item); item != "" {
-			items = append(items, item)
+			items = append(items, raw{shape: scalar, text: item})
 		}
 	}
 	return items
+}
+
+// splitPairs reads "A=1, B=2"; of two values of one name the later one counts.
+func splitPairs(text string) []rawPair {
+	var pairs []rawPair
+	for _, item := range splitList(text, ",") {
+		name, value, _ := strings.Cut(item.text, "=")
+		pairs = slices.DeleteFunc(pairs, func(p rawPair) bool { return p.name == name })
+		pairs = append(pairs, rawPair{name, raw{shape: scalar, text: value}})
+	}
+	return pairs
 }
 
 // errShape says that a list was given where one value is wanted, or the like; the caller says what was wanted.
@@ -69,6 +51,12 @@ var errShape = errors.New("wrong shape")
 
 // value turns what a source gave into a value of the field's type, inside its bounds.
 func (f field) value(r raw) (reflect.Value, error) {
+	if form, ok := forms[f.typ]; ok {
+		return form.value(r)
+	}
+	if f.typ == reflect.TypeFor[Profile]() {
+		return reflect.ValueOf(Profile{}), nil
+	}
 	switch f.typ.Kind() {
 	case reflect.Slice:
 		return f.listValue(r)
@@ -134,61 +122,75 @@ func (f field) listValue(r raw) (reflect.Value, error) {
 	if r.shape != list {
 		return reflect.Value{}, errShape
 	}
+	items, err := r.texts(f.tag.Get("each"))
+	return reflect.ValueOf(items), err
+}
+
+// texts are the items of a list, each of a kind. An empty list is one, too: "none", where unset is another thing.
+func (r raw) texts(each string) ([]string, error) {
+	texts := []string{}
 	for _, item := range r.items {
-		if !kinds[f.tag.Get("each")].ok(item) {
-			return reflect.Value{}, itemError{item, kinds[f.tag.Get("each")].one}
+		if item.shape != scalar {
+			return nil, newItemError(item.line, string(item.shape)+" in the list", "a text")
 		}
+		if err := item.is(each, item.text); err != nil {
+			return nil, err
+		}
+		texts = append(texts, item.text)
 	}
-	return reflect.ValueOf(append([]string{}, r.items...)), nil // an empty list is one, too: "none", where unset is another thing
+	return texts, nil
+}
+
+// is says what is wrong with a text that should be of a kind.
+func (r raw) is(kind, text string) error {
+	if !kinds[kind].ok(text) {
+		return newItemError(r.line, quote(text), kinds[kind].one)
+	}
+	return nil
 }
 
 func (f field) mapValue(r raw) (reflect.Value, error) {
 	if r.shape != mapping {
 		return reflect.Value{}, errShape
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.pairs)) {
-		if !kinds[f.tag.Get("each")].ok(name) {
-			return reflect.Value{}, itemError{name, kinds[f.tag.Get("each")].one}
+	values := map[string]string{}
+	for _, p := range r.pairs {
+		if err := p.is(f.tag.Get("each"), p.name); err != nil {
+			return reflect.Value{}, err
 		}
-		if strings.ContainsRune(r.pairs[name], 0) {
-			return reflect.Value{}, itemError{name, "a value without NUL bytes"}
+		if err := f.mapItem(p); err != nil {
+			return reflect.Value{}, err
 		}
+		values[p.name] = p.text
 	}
-	return reflect.ValueOf(r.pairs), nil
+	return reflect.ValueOf(values), nil
+}
+
+func (f field) mapItem(p rawPair) error {
+	if p.shape != scalar {
+		return newItemError(p.line, string(p.shape)+" in the map", "a text")
+	}
+	if strings.ContainsRune(p.text, 0) {
+		return newItemError(p.line, quote(p.name), "a value without NUL bytes")
+	}
+	if kind := f.tag.Get("value"); kind != "" {
+		return p.is(kind, p.text)
+	}
+	return nil
 }
 
 // itemError is about one item of a list or one name of a map.
-type itemError struct{ item, want string }
-
-func (e itemError) Error() string { return fmt.Sprintf("have %s, want %s", quote(e.item), e.want) }
-
-// kinds are what the items of lists, the names of maps and some texts have to be.
-var kinds = map[string]struct {
-	one, many string
-	ok        func(string) bool
-}{
-	"text":     {"a text without control characters", "names", isText},
-	"inside":   {"a name or a path inside the workspace, without ..", "names or paths inside the workspace", isInside},
-	"absolute": {"an absolute path", "absolute paths", func(s string) bool { return isText(s) && path.IsAbs(s) }},
-	"id":       {"an id with letters, digits, ., _ and -", "ids", isID},
-	"variable": {"the name of an environment variable", "names of environment variables", isVariable},
+type itemError struct {
+	line       int
+	have, want string
+	// problem says it in other words.
+	problem string
 }
 
-func isText(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
+func newItemError(line int, have, want string) itemError {
+	return itemError{line: line, have: have, want: want}
 }
 
-func isInside(s string) bool {
-	clean := path.Clean(s)
-	return isText(s) && !path.IsAbs(s) && clean != "." && clean != ".." && !strings.HasPrefix(clean, "../")
-}
-
-func isID(s string) bool {
-	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-	return s != "" && len(s) <= 64 && strings.Trim(s, letters+"._-") == "" && strings.Contains(letters, s[:1])
-}
-
-func isVariable(s string) bool {
-	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
-	return s != "" && strings.Trim(s, letters+"0123456789") == "" && strings.Contains(letters, s[:1])
+func (e itemError) Error() string {
+	return cmp.Or(e.problem, "have "+e.have+", want "+e.want)
 }

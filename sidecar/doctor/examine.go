@@ -7,12 +7,16 @@ import (
 	"strconv"
 	"strings"
 
+	"code.sidecar.dev/sandbox/cgroup"
 	"code.sidecar.dev/sidecar/config"
 	"code.sidecar.dev/sidecar/protocol"
 )
 
 // Examine judges a machine. It is pure.
 func Examine(m Machine) Report {
+	if m.OS == "darwin" {
+		return Report{Checks: examineMac(m)}
+	}
 	if m.OS != "linux" {
 		return Report{Checks: []Check{{"platform", Fail, strip(Diagnose("", m).Message), ""}}}
 	}
@@ -154,19 +158,27 @@ func checkAppArmor(m Machine) Check {
 	}
 }
 
-// checkCgroups never fails: sidecar sets limits on each process and watches their sum itself.
+// checkCgroups never fails: without control groups sidecar limits each process and watches their sum itself.
 func checkCgroups(m Machine) Check {
-	const without = "; limits hold for each process, and sidecar watches the sum of a run"
-	switch g := m.Cgroup; {
-	case g.Version == 2 && g.Delegated:
-		return Check{"cgroups", OK, "v2, delegated (" + strings.Join(g.Controllers, ", ") + ")" + without, ""}
-	case g.Version == 2:
-		return Check{"cgroups", OK, "v2, not delegated to this user" + without, ""}
-	case g.Version == 1:
-		return Check{"cgroups", OK, "v1" + without, ""}
-	default:
-		return Check{"cgroups", OK, "none" + without, ""}
+	const held, without = "; each run is held to its memory and processes by one of its own", "; memory and processes are limited for each process, and sidecar watches the sum of a run"
+	g := m.Cgroup
+	if g.Version != 2 {
+		return Check{"cgroups", OK, [...]string{"none", "v1"}[g.Version] + without, ""}
 	}
+	_, err := g.Facts.Base()
+	switch {
+	case err == nil:
+		return Check{"cgroups", OK, "v2" + held, ""}
+	case !g.Scope.Asked:
+		return Check{"cgroups", OK, "v2, but " + err.Error() + without, ""}
+	case g.Scope.Problem == "" && cgroup.Lacking(g.Scope.Controllers) == nil:
+		return Check{"cgroups", OK, "v2, in a scope of systemd's" + held, ""}
+	}
+	problem := g.Scope.Problem
+	if err := cgroup.Lacking(g.Scope.Controllers); problem == "" {
+		problem = err.Error()
+	}
+	return Check{"cgroups", OK, "v2, but systemd gives no scope for it: " + problem + without, ""}
 }
 
 // wantGit reads its config from GIT_CONFIG_COUNT, which spares runs a write to a read-only config.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"code.sidecar.dev/sandbox/cgroup"
 	"code.sidecar.dev/sidecar/protocol"
 	"github.com/google/go-cmp/cmp"
 )
@@ -14,7 +15,7 @@ func healthy() Machine {
 	return Machine{
 		OS: "linux", UID: 1000, Distribution: "fedora", Pretty: "Fedora Linux 42", Kernel: "6.14.0-63.fc42.x86_64",
 		Sysctls:    map[string]string{"user.max_user_namespaces": "127234", "fs.inotify.max_user_watches": "524288"},
-		Cgroup:     Cgroup{Version: 2, Delegated: true, Controllers: []string{"memory", "pids"}},
+		Cgroup:     Cgroup{Version: 2, Scope: Scope{Asked: true, Controllers: []string{"cpu", "memory", "pids"}}, Facts: cgroup.Facts{Mounted: true, Dir: "/sys/fs/cgroup/user.slice/app.scope", Others: true}},
 		Bubblewrap: Program{Path: "/usr/bin/bwrap", Version: "0.10.0"},
 		Git:        Program{Path: "/usr/bin/git", Version: "2.49.0"},
 		Trial:      Trial{Ran: true, OK: true},
@@ -28,7 +29,7 @@ func TestHealthyReport(t *testing.T) {
 ok    bubblewrap        0.10.0 at /usr/bin/bwrap
 ok    sandbox           an empty one starts
 ok    user namespaces   allowed
-ok    cgroups           v2, delegated (memory, pids); limits hold for each process, and sidecar watches the sum of a run
+ok    cgroups           v2, in a scope of systemd's; each run is held to its memory and processes by one of its own
 ok    git               2.49.0 at /usr/bin/git
 ok    nix               not found; runs use this machine's own interpreters
 ok    inotify           524288 watches
@@ -62,7 +63,7 @@ fail  sandbox           AppArmor restricts user namespaces, and has no profile i
 ok    user namespaces   allowed
 fail  apparmor          restricts user namespaces (kernel.apparmor_restrict_unprivileged_userns = 1), and has no profile in force for /usr/bin/bwrap
                         fix: sudo apt-get install -y apparmor-profiles && sudo install -m 0644 /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/bwrap-userns-restrict && sudo apparmor_parser -r /etc/apparmor.d/bwrap-userns-restrict
-ok    cgroups           v2, not delegated to this user; limits hold for each process, and sidecar watches the sum of a run
+ok    cgroups           v2, but no file system of control groups v2 is mounted; memory and processes are limited for each process, and sidecar watches the sum of a run
 ok    git               2.43.0 at /usr/bin/git
 ok    nix               2.24.9 at /usr/bin/nix; sidecar turns flakes on for itself
 warn  inotify           fs.inotify.max_user_watches = 8192, want 65536: in a large project, what a run makes may be noticed only after it
@@ -84,7 +85,7 @@ sidecar cannot run sandboxes here: 2 failures.
 
 // TestChecks changes one thing of a healthy machine, and compares the one check that is about it.
 func TestChecks(t *testing.T) {
-	const each = "; limits hold for each process, and sidecar watches the sum of a run"
+	const each = "; memory and processes are limited for each process, and sidecar watches the sum of a run"
 	for name, tc := range map[string]struct {
 		change func(*Machine)
 		want   Check
@@ -131,8 +132,17 @@ func TestChecks(t *testing.T) {
 			m.AppArmor, m.Profile, m.Trial = true, restrictPath, Trial{Ran: true, Stderr: pivot}
 			m.Sysctls["kernel.apparmor_restrict_unprivileged_userns"] = "1"
 		}, Check{"apparmor", Warn, "restricts user namespaces (kernel.apparmor_restrict_unprivileged_userns = 1)", "sudo apparmor_parser -r " + restrictPath}},
-		"cgroups v1":   {func(m *Machine) { m.Cgroup = Cgroup{Version: 1} }, Check{"cgroups", OK, "v1" + each, ""}},
-		"no cgroups":   {func(m *Machine) { m.Cgroup = Cgroup{} }, Check{"cgroups", OK, "none" + each, ""}},
+		"cgroups v1": {func(m *Machine) { m.Cgroup = Cgroup{Version: 1} }, Check{"cgroups", OK, "v1" + each, ""}},
+		"no cgroups": {func(m *Machine) { m.Cgroup = Cgroup{} }, Check{"cgroups", OK, "none" + each, ""}},
+		"cgroups without systemd": {func(m *Machine) { m.Cgroup.Scope = Scope{} }, Check{"cgroups", OK,
+			"v2, but this process's control group is not this user's to change" + each, ""}},
+		"a scope without memory": {func(m *Machine) { m.Cgroup.Scope.Controllers = []string{"cpu"} }, Check{"cgroups", OK,
+			`v2, but systemd gives no scope for it: the controller "memory" is not handed down to this user's control groups` + each, ""}},
+		"no scope": {func(m *Machine) { m.Cgroup.Scope = Scope{Asked: true, Problem: "exit status 1 (Access denied)"} }, Check{"cgroups", OK,
+			"v2, but systemd gives no scope for it: exit status 1 (Access denied)" + each, ""}},
+		"cgroups beside": {func(m *Machine) {
+			m.Cgroup.Facts = cgroup.Facts{Mounted: true, Dir: "/sys/fs/cgroup/init", Others: true, Above: cgroup.Node{Writable: true, Enabled: []string{"memory", "pids"}}}
+		}, Check{"cgroups", OK, "v2; each run is held to its memory and processes by one of its own", ""}},
 		"no git":       {func(m *Machine) { m.Git = Program{Skipped: []string{"/ws/bin/git"}} }, Check{"git", Warn, `not found on PATH outside the workspace ("/ws/bin/git" lies in it and is never run); sidecar reads repositories itself, and runs have no git`, "sudo dnf install -y git"}},
 		"old git":      {func(m *Machine) { m.Git.Version = "2.25.1" }, Check{"git", Warn, "2.25.1 at /usr/bin/git; before 2.31.0 it takes no settings from the environment, so more commands fail on the read-only config", "sudo dnf install -y git"}},
 		"broken git":   {func(m *Machine) { m.Git.Problem = "no" }, Check{"git", Warn, "/usr/bin/git: no", "reinstall it: sudo dnf install -y git"}},
@@ -143,7 +153,7 @@ func TestChecks(t *testing.T) {
 		"other session": {func(m *Machine) { m.SessionDir = "/tmp/rt" }, Check{"runtime folder", OK,
 			"/run/user/1000/sidecar (not in XDG_RUNTIME_DIR, which many MCP clients hide from servers)", ""}},
 		"no runtime": {func(m *Machine) { m.RuntimeDir = Folder{Problem: "full"} }, Check{"runtime folder", Fail, "full", "log in through systemd or elogind, which make /run/user/$(id -u)"}},
-		"macOS":      {func(m *Machine) { m.OS = "darwin" }, Check{"platform", Fail, "bubblewrap needs Linux; this is darwin", ""}},
+		"Plan 9":     {func(m *Machine) { m.OS = "plan9" }, Check{"platform", Fail, "bubblewrap needs Linux; this is plan9", ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []Check

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 
+	"code.sidecar.dev/sandbox/cgroup"
 	"code.sidecar.dev/sidecar/config"
 )
 
@@ -54,6 +55,9 @@ func (s system) machine() Machine {
 		AppArmor:  s.read("sys/module/apparmor/parameters/enabled") == "Y",
 		Profile:   s.first(restrictPath, "/etc/apparmor.d/bwrap", "/etc/apparmor.d/usr.bin.bwrap"),
 		Extra:     s.first(restrictExtra),
+	}
+	if m.OS == "darwin" {
+		m.Mac = s.mac()
 	}
 	m.Cgroup = s.cgroup()
 	m.SessionDir = s.env("XDG_RUNTIME_DIR")
@@ -152,24 +156,13 @@ func containerHint(cgroups string) string {
 
 func (s system) cgroup() Cgroup {
 	const top = "sys/fs/cgroup"
-	if !s.exists(top + "/cgroup.controllers") {
-		if entries, _ := os.ReadDir(filepath.Join(s.root, top)); len(entries) > 0 {
-			return Cgroup{Version: 1}
-		}
-		return Cgroup{}
+	if facts := cgroup.Look(s.root); facts.Mounted && s.exists(top+"/cgroup.controllers") {
+		return Cgroup{Version: 2, Facts: facts.ForChild()}
 	}
-	_, own, _ := strings.Cut(s.read("proc/self/cgroup"), "0::")
-	own, _, _ = strings.Cut(own, "\n")
-	dir := filepath.Join(s.root, top, filepath.Clean("/"+own))
-	g := Cgroup{Version: 2, Delegated: writable(dir) && writable(filepath.Join(dir, "cgroup.procs"))}
-	g.Controllers = strings.Fields(s.read(filepath.Join(top, filepath.Clean("/"+own), "cgroup.controllers")))
-	return g
-}
-
-// writable asks the kernel with the real user's rights.
-func writable(path string) bool {
-	const write = 2
-	return syscall.Access(path, write) == nil
+	if entries, _ := os.ReadDir(filepath.Join(s.root, top)); len(entries) > 0 {
+		return Cgroup{Version: 1}
+	}
+	return Cgroup{}
 }
 
 // folders looks at sidecar's own folders, and makes them.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"code.sidecar.dev/sandbox/cgroup"
 	"github.com/adrg/xdg"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -44,6 +45,8 @@ func TestMachine(t *testing.T) {
 		"sys/fs/cgroup/cgroup.controllers":                        "cpu memory pids io\n",
 		"sys/fs/cgroup/user.slice/app.scope/cgroup.controllers":   "memory pids\n",
 		"sys/fs/cgroup/user.slice/app.scope/cgroup.procs":         "1\n",
+		"sys/fs/cgroup/user.slice/app.scope/cgroup.type":          "domain\n",
+		"proc/self/mountinfo":                                     "30 24 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n",
 		"usr/share/apparmor/extra-profiles/bwrap-userns-restrict": "profile\n",
 	})
 	want := Machine{
@@ -52,11 +55,12 @@ func TestMachine(t *testing.T) {
 		Sysctls: map[string]string{"kernel.apparmor_restrict_unprivileged_userns": "1", "user.max_user_namespaces": "127234",
 			"fs.inotify.max_user_watches": "65536"},
 		AppArmor: true, Extra: restrictExtra, SessionDir: "/run/user/1",
-		Cgroup: Cgroup{Version: 2, Delegated: true, Controllers: []string{"memory", "pids"}},
+		Cgroup: Cgroup{Version: 2, Facts: cgroup.Facts{Mounted: true, Dir: "/sys/fs/cgroup/user.slice/app.scope",
+			Own: cgroup.Node{Controllers: []string{"memory", "pids"}}, Others: true}},
 	}
 	env := map[string]string{"XDG_RUNTIME_DIR": "/run/user/1"}
 	got := system{root, func(name string) string { return env[name] }}.machine()
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Machine{}, "OS")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Machine{}, "OS"), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -98,8 +102,9 @@ func TestCgroups(t *testing.T) {
 		"none":   {nil, Cgroup{}},
 		"v1":     {map[string]string{"sys/fs/cgroup/memory/tasks": ""}, Cgroup{Version: 1}},
 		"hybrid": {map[string]string{"sys/fs/cgroup/unified/cgroup.controllers": ""}, Cgroup{Version: 1}},
-		"v2, whose group is not seen": {map[string]string{"sys/fs/cgroup/cgroup.controllers": "cpu", "proc/self/cgroup": "0::/../../elsewhere\n"},
-			Cgroup{Version: 2}},
+		"v2, whose group is not seen": {map[string]string{"sys/fs/cgroup/cgroup.controllers": "cpu", "proc/self/cgroup": "0::/../../elsewhere\n",
+			"proc/self/mountinfo": "30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"},
+			Cgroup{Version: 2, Facts: cgroup.Facts{Mounted: true, Others: true}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := system{tree(t, tc.files), os.Getenv}.cgroup()
@@ -243,7 +248,7 @@ func TestExecuteEnds(t *testing.T) {
 	dir := fakePath(t, map[string]string{"hang": "sleep 1000 & echo $! >&2; wait"})
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	a := execute(ctx, dir+"/hang")
+	a := execute(ctx, nil, dir+"/hang")
 	if a.err != context.DeadlineExceeded {
 		t.Errorf("ended with %v", a.err)
 	}
@@ -268,7 +273,7 @@ func zombie(pid int) bool {
 
 func TestExecuteIsBounded(t *testing.T) {
 	dir := fakePath(t, map[string]string{"loud": "i=0; while [ $i -lt 3000 ]; do echo 0123456789012345678901234567890123456789; i=$((i+1)); done"})
-	if a := execute(t.Context(), dir+"/loud"); a.err != nil || len(a.stdout) != 16<<10 {
+	if a := execute(t.Context(), nil, dir+"/loud"); a.err != nil || len(a.stdout) != 16<<10 {
 		t.Errorf("kept %d bytes, %v", len(a.stdout), a.err)
 	}
 }
@@ -276,7 +281,7 @@ func TestExecuteIsBounded(t *testing.T) {
 func TestExecuteIsClean(t *testing.T) {
 	t.Setenv("GIT_CONFIG_COUNT", "1")
 	dir := fakePath(t, map[string]string{"show": "pwd; env | cut -d= -f1 | sort | tr '\\n' ' '"})
-	if a := execute(t.Context(), dir+"/show"); a.stdout != "/\nHOME LC_ALL PATH PWD " && a.stdout != "/\nHOME LC_ALL OLDPWD PATH PWD _ " {
+	if a := execute(t.Context(), nil, dir+"/show"); a.stdout != "/\nHOME LC_ALL PATH PWD " && a.stdout != "/\nHOME LC_ALL OLDPWD PATH PWD _ " {
 		t.Errorf("it saw %q", a.stdout)
 	}
 }

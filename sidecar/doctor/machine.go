@@ -12,6 +12,8 @@
 // changes nothing but the state folder, which it makes. It does not prove that a sandbox holds; the escape tests do.
 package doctor
 
+import "code.sidecar.dev/sandbox/cgroup"
+
 // Machine is what is known about a machine.
 type Machine struct {
 	// OS is a GOOS, UID the user's id.
@@ -37,6 +39,8 @@ type Machine struct {
 	Bubblewrap, Git, Nix Program
 	Trial                Trial
 	StateDir, RuntimeDir Folder
+	// Mac is what only a Mac has.
+	Mac Mac
 	// SessionDir is XDG_RUNTIME_DIR as the session set it.
 	SessionDir string
 }
@@ -45,9 +49,17 @@ type Machine struct {
 type Cgroup struct {
 	// Version is 2, 1 (also for both at once), or 0 for none.
 	Version int
-	// Delegated says that this user may make groups below its own; Controllers are those it could use.
-	Delegated   bool
+	// Facts are of this process's group, and Scope of one that systemd makes.
+	Facts cgroup.Facts
+	Scope Scope
+}
+
+// Scope is how it went to ask systemd for control groups.
+type Scope struct {
+	// Asked says that there is one to ask; Controllers are what it gave, Problem why nothing.
+	Asked       bool
 	Controllers []string
+	Problem     string
 }
 
 // Program is a program of the host.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"code.sidecar.dev/sandbox/cgroup"
 )
 
 // patience is how long any program may take to answer.
@@ -20,7 +22,14 @@ func Gather(ctx context.Context, o Options) Machine {
 	for _, p := range []*Program{&m.Bubblewrap, &m.Git, &m.Nix} {
 		ask(ctx, p)
 	}
+	if m.OS == "darwin" {
+		m.Trial = tryMac(ctx)
+		return m
+	}
 	m.Trial = try(ctx, m)
+	if _, err := m.Cgroup.Facts.Base(); m.Cgroup.Version == 2 && err != nil {
+		m.Cgroup.Scope = tryScope(ctx, m)
+	}
 	return m
 }
 
@@ -29,11 +38,28 @@ func ask(ctx context.Context, p *Program) {
 	if p.Path == "" {
 		return
 	}
-	a := execute(ctx, p.Path, "--version")
+	a := execute(ctx, nil, p.Path, "--version")
 	p.Version = findVersion(a.stdout)
 	if a.err != nil {
 		p.Problem = "asking for its version: " + a.err.Error() + " " + bracket(clean(a.stderr))
 	}
+}
+
+// inScope prints the controllers of the control group that it is in.
+const inScope = `while IFS= read -r line; do case $line in 0::*) cat "/sys/fs/cgroup${line#0::}/cgroup.controllers";; esac; done </proc/self/cgroup`
+
+// tryScope asks systemd for control groups, as is done for a sidecar that starts.
+func tryScope(ctx context.Context, m Machine) Scope {
+	argv, env := cgroup.Scope("/", m.UID)
+	if argv == nil {
+		return Scope{}
+	}
+	a := execute(ctx, env, argv[0], append(argv[1:], "/bin/sh", "-c", inScope)...)
+	s := Scope{Asked: true, Controllers: strings.Fields(a.stdout)}
+	if a.err != nil {
+		s.Problem = clean(a.err.Error() + " " + a.stderr)
+	}
+	return s
 }
 
 // try starts an empty sandbox.
@@ -46,13 +72,13 @@ func try(ctx context.Context, m Machine) Trial {
 	if program.Path == "" {
 		return Trial{Stderr: "there is no program \"true\" to run inside"}
 	}
-	a := execute(ctx, m.Bubblewrap.Path, inSandbox(program.Link)...)
+	a := execute(ctx, nil, m.Bubblewrap.Path, inSandbox(program.Link)...)
 	t := Trial{Ran: true, OK: a.err == nil, Stderr: a.stderr, TimedOut: errors.Is(a.err, context.DeadlineExceeded)}
 	if a.err != nil && strings.TrimSpace(a.stderr) == "" {
 		t.Stderr = a.err.Error()
 	}
 	if cat := find("cat", programs, m.Workspace); t.OK && m.AppArmor && cat.Path != "" {
-		t.Label = strings.TrimSpace(execute(ctx, m.Bubblewrap.Path, inSandbox(cat.Link, "/proc/self/attr/current")...).stdout)
+		t.Label = strings.TrimSpace(execute(ctx, nil, m.Bubblewrap.Path, inSandbox(cat.Link, "/proc/self/attr/current")...).stdout)
 	}
 	return t
 }
@@ -69,14 +95,14 @@ type answer struct {
 	err            error
 }
 
-// execute runs a program with an empty input, a clean environment and a folder that nobody planted files in.
-func execute(ctx context.Context, path string, args ...string) answer {
+// execute runs a program with an empty input, a clean environment with env beside it, and a folder that nobody planted files in.
+func execute(ctx context.Context, env []string, path string, args ...string) answer {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var stdout, stderr bounded
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", &stdout, &stderr
-	cmd.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C", "HOME=/"}
+	cmd.Env = append([]string{"PATH=/usr/bin:/bin", "LC_ALL=C", "HOME=/"}, env...)
 	// A group of its own, so that what it started goes with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

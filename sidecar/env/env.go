@@ -63,12 +63,27 @@ type Environment struct {
 	// Store is what of a Nix store it consists of; the machine's own system is not shown then. Nil is an environment of
 	// the machine's own programs.
 	Store *Store
+	// Daemon lets nix itself work in it. Nil is none, as nearly always.
+	Daemon *Daemon
+}
+
+// Daemon is Nix's daemon in the hands of a run, with the whole store.
+type Daemon struct {
+	// Socket is where it listens on this machine.
+	Socket string
+	// Nixpkgs is the store path that the run's nix knows as nixpkgs, NixpkgsHash its narHash; empty is none.
+	Nixpkgs, NixpkgsHash string
+	// Notes are for people.
+	Notes []string
 }
 
 // Store is the closure of an environment that Nix built.
 type Store struct {
 	// Folder is where the store is on this machine; in the sandbox it is /nix/store.
 	Folder string
+	// Out is the store path of the environment itself. Shell says that it is a dev shell, which is more than that path.
+	Out   string
+	Shell bool
 	// Names are the store paths' names.
 	Names []string
 	// Links are programs that scripts count on by their path (/bin/sh, /usr/bin/env), and where they lead.

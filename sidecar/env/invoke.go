@@ -19,23 +19,26 @@ import (
 func Invocation(interp Interpreter, file, cwd, root string, args []string) (argv, env []string, links map[string]string) {
 	argv = append(argv, interp.Argv...)
 	env = append(env, interp.Env...)
-	switch interp.Language.Name {
-	case "python":
-		argv = append(argv, "-c", pythonStart, file)
-	case "node":
-		argv = append(argv, "-e", nodeStart, "--", file)
-		links = nodeLinks(cwd, root)
-	case "typescript":
-		if isNode(interp.Program) {
-			argv = append(argv, "-e", nodeStart, "--")
-		}
-		argv = append(argv, file)
-		links = nodeLinks(cwd, root)
-	default:
-		argv = append(argv, file)
+	links = map[string]string{}
+	name := interp.Language.Name
+	switch {
+	case name == "python":
+		argv = append(argv, "-c", pythonStart)
+		links[cwdLink] = cwd
+	case (name == "node" || name == "typescript") && isNode(interp.Program):
+		argv = append(argv, "-e", nodeStart, "--")
+		links[cwdLink] = cwd
 	}
+	if modules := nodeModules(cwd, root); modules != "" && (name == "node" || name == "typescript") {
+		links["node_modules"] = modules
+	}
+	argv = append(argv, file)
 	return append(argv, args...), env, links
 }
+
+// cwdLink is a link to the working folder, into which the lines of bootstrap go once they have read the code: they may have
+// been started before there was one (see Waiting).
+const cwdLink = "cwd"
 
 // isNode says whether a program is Node itself and not a runner of its own, such as tsx or deno.
 func isNode(program string) bool {
@@ -59,7 +62,10 @@ def _h(k,e,t,h=_s.__excepthook__):
  if t and t.tb_frame.f_code.co_filename=='<string>':t=t.tb_next
  h(k,e.with_traceback(t),t)
 _s.excepthook=_h
-with open(__file__,'rb') as _s:_h=compile(_s.read(),__file__,'exec',dont_inherit=True)
+with open(__file__,'rb') as _s:_h=_s.read()
+import os as _s
+_s.chdir(__file__.rpartition('/')[0]+'/cwd')
+_h=compile(_h,__file__,'exec',dont_inherit=True)
 del _s
 exec(globals().pop('_h'))`
 
@@ -69,11 +75,12 @@ exec(globals().pop('_h'))`
 // Node resolves from a file's own folder, and nothing but code changes that: NODE_PATH serves require() only,
 // not import, and is inherited by children. For CommonJS it makes the main module by hand; for ES modules
 // it uses the resolve hooks of Node 22.15 and later, or, for code that has a relative import, the slower
-// hooks of 18.19 and later. Without hooks the node_modules link (nodeLinks) still serves packages.
+// hooks of 18.19 and later. Without hooks the node_modules link (nodeModules) still serves packages.
 // What remains of -e: Node's built-in modules can be named without require, as in its prompt.
 // An await that never ends gives status 13 and a warning, as with a main module.
-const nodeStart = `{const M=require('module'),P=require('path'),U=require('url'),f=process.argv[1],c=process.cwd(),` +
-	`at=P.join(c,P.basename(f)),src=require('fs').readFileSync(f,'utf8');` +
+const nodeStart = `{const M=require('module'),P=require('path'),U=require('url'),f=process.argv[1],` +
+	`src=require('fs').readFileSync(f,'utf8');process.chdir(P.join(P.dirname(f),'cwd'));` +
+	`const c=process.cwd(),at=P.join(c,P.basename(f));module.filename=P.join(c,'[eval]');module.paths=M._nodeModulePaths(c);` +
 	`if(f.endsWith('.cjs')){const m=new M('.');m.filename=at;m.paths=M._nodeModulePaths(c);process.mainModule=m;` +
 	`m._compile(src.replace(/^\uFEFF?#!.*/,''),f);m.loaded=true}` +
 	`else{const u=U.pathToFileURL(f).href,b=U.pathToFileURL(at).href;` +
@@ -84,15 +91,15 @@ const nodeStart = `{const M=require('module'),P=require('path'),U=require('url')
 	`console.error('Warning: Detected unsettled top-level await')}});` +
 	`import(u).finally(()=>{d=true})}}`
 
-// nodeLinks is the link to the nearest node_modules of cwd, up to root, for a file that lies elsewhere.
-func nodeLinks(cwd, root string) map[string]string {
+// nodeModules is the nearest node_modules of cwd, up to root; "" is none.
+func nodeModules(cwd, root string) string {
 	for dir := filepath.Clean(cwd); ; dir = filepath.Dir(dir) {
 		modules := filepath.Join(dir, "node_modules")
 		if info, err := os.Stat(modules); err == nil && info.IsDir() {
-			return map[string]string{"node_modules": modules}
+			return modules
 		}
 		if dir == filepath.Clean(root) || !within(dir, root) {
-			return nil
+			return ""
 		}
 	}
 }

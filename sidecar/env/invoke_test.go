@@ -21,7 +21,7 @@ func TestInvocationPlainly(t *testing.T) {
 	if want := []string{"/go/bin/go", "run", "/code/main.go", "-a", "b c"}; !slices.Equal(argv, want) {
 		t.Errorf("argv %q, want %q", argv, want)
 	}
-	if !slices.Equal(vars, interp.Env) || links != nil {
+	if !slices.Equal(vars, interp.Env) || len(links) > 0 {
 		t.Errorf("env %q, links %q", vars, links)
 	}
 	argv[0], vars[0] = "x", "x"
@@ -30,7 +30,7 @@ func TestInvocationPlainly(t *testing.T) {
 	}
 }
 
-func TestNodeLinks(t *testing.T) {
+func TestNodeModules(t *testing.T) {
 	root := t.TempDir()
 	for _, dir := range []string{"node_modules", "a/b", "c/node_modules", "c/d"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
@@ -38,11 +38,11 @@ func TestNodeLinks(t *testing.T) {
 		}
 	}
 	for cwd, want := range map[string]string{"": "node_modules", "a/b": "node_modules", "c/d": "c/node_modules"} {
-		if got := nodeLinks(filepath.Join(root, cwd), root)["node_modules"]; got != filepath.Join(root, want) {
+		if got := nodeModules(filepath.Join(root, cwd), root); got != filepath.Join(root, want) {
 			t.Errorf("from %q: %q, want %q", cwd, got, want)
 		}
 	}
-	if got := nodeLinks(filepath.Join(root, "a/b"), filepath.Join(root, "a")); got != nil {
+	if got := nodeModules(filepath.Join(root, "a/b"), filepath.Join(root, "a")); got != "" {
 		t.Errorf("a link %q out of the workspace", got)
 	}
 }

@@ -16,10 +16,9 @@ import (
 
 // runArguments are run_code's arguments.
 type runArguments struct {
-	params               protocol.RunParams
-	workspace            string
-	files, writableFiles []string
-	has                  map[string]bool
+	params    protocol.RunParams
+	workspace string
+	has       map[string]bool
 }
 
 // runKeys reads each argument. A null is an argument left out: models send it.
@@ -31,8 +30,9 @@ var runKeys = map[string]func(*runArguments, json.RawMessage) error{
 	"workspace":      into("a string", func(a *runArguments) any { return &a.workspace }),
 	"environment":    into("a string", func(a *runArguments) any { return &a.params.Environment }),
 	"packages":       into("an array of strings", func(a *runArguments) any { return &a.params.Packages }),
-	"files":          into("an array of strings", func(a *runArguments) any { return &a.files }),
-	"writable_files": into("an array of strings", func(a *runArguments) any { return &a.writableFiles }),
+	"files":          into("an array of strings", func(a *runArguments) any { return &a.params.Files }),
+	"writable_files": into("an array of strings", func(a *runArguments) any { return &a.params.WritableFiles }),
+	"session":        readSession,
 	"env":            readEnv,
 	"stdin":          readStdin,
 	"timeout":        readTimeout,
@@ -55,6 +55,13 @@ func hasNullItem(raw json.RawMessage) bool {
 }
 
 func isNull(raw json.RawMessage) bool { return bytes.Equal(raw, null) }
+
+func readSession(a *runArguments, raw json.RawMessage) error {
+	if json.Unmarshal(raw, &a.params.SessionName) != nil || a.params.SessionName == "" {
+		return fmt.Errorf("must be a string that is not empty")
+	}
+	return nil
+}
 
 func readStdin(a *runArguments, raw json.RawMessage) error {
 	var text string
@@ -149,28 +156,17 @@ func (a *runArguments) check() error {
 	return nil
 }
 
-// checkFiles denies what lies outside the workspace; what is in it needs no asking.
-func (a *runArguments) checkFiles(root string) error {
-	for _, list := range []struct {
-		argument string
-		paths    []string
-	}{{"files", a.files}, {"writable_files", a.writableFiles}} {
-		for _, path := range list.paths {
-			if !inside(root, path) {
-				return &protocol.Error{Kind: protocol.Denied,
-					Message: fmt.Sprintf("%s: %.200q lies outside the workspace %s, and this version has no setting that opens other folders to runs", list.argument, path, root),
-					Hint:    "Use a copy in the workspace, or pass the content as stdin."}
-			}
+// outside is those of the paths that lie outside the workspace; what is in it is there anyway, at its own path. Relative
+// ones start from the root; ~ and variables are the engine's to expand.
+func outside(root string, paths []string) []string {
+	var all []string
+	for _, path := range paths {
+		if !filepath.IsAbs(path) && !strings.HasPrefix(path, "~") && !strings.HasPrefix(path, "$") {
+			path = filepath.Join(root, path)
+		}
+		if rel, err := filepath.Rel(root, filepath.Clean(path)); err != nil || !filepath.IsLocal(rel) {
+			all = append(all, path)
 		}
 	}
-	return nil
-}
-
-// inside says whether path, as written, is the root or below it.
-func inside(root, path string) bool {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(root, path)
-	}
-	rel, err := filepath.Rel(root, filepath.Clean(path))
-	return err == nil && filepath.IsLocal(rel)
+	return all
 }

@@ -47,11 +47,11 @@ func (a *asks) deliver(m message) {
 	}
 }
 
-// ask sends the client a request and waits for its answer.
-func (c *conn) ask(ctx context.Context, method string) (json.RawMessage, error) {
+// ask sends the client a request and waits for its answer. One that is waited for no more is cancelled.
+func (c *conn) ask(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	id, answer := c.asks.open()
 	defer c.asks.forget(id)
-	c.out.send(notice{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Method: method}, nil)
+	c.out.send(notice{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Method: method, Params: params}, nil)
 	select {
 	case m := <-answer:
 		if m.Error != nil {
@@ -59,6 +59,8 @@ func (c *conn) ask(ctx context.Context, method string) (json.RawMessage, error) 
 		}
 		return m.Result, nil
 	case <-ctx.Done():
+		c.out.send(notice{JSONRPC: mcp.JSONRPC_VERSION, Method: "notifications/cancelled", Params: map[string]any{"requestId": id}},
+			func() bool { return c.ctx.Err() == nil })
 		return nil, fmt.Errorf("the client did not answer %s: %w", method, context.Cause(ctx))
 	}
 }

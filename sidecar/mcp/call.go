@@ -20,6 +20,10 @@ type call struct {
 	arguments json.RawMessage
 	// token is the client's for progress, as it sent it; nil when it wants none.
 	token json.RawMessage
+	// traceParent and traceState are the trace that the call is part of, if its _meta says one.
+	traceParent, traceState string
+	// refusal takes the place of mcp-go's answer, which has one code for all that a handler fails with.
+	refusal *reply
 }
 
 // wanted says whether the client still waits for this call.

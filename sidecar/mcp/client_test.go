@@ -40,6 +40,8 @@ type got struct {
 		Token    any     `json:"progressToken"`
 		Progress float64 `json:"progress"`
 		Message  string  `json:"message"`
+		// RequestID is that of a request that was cancelled.
+		RequestID json.RawMessage `json:"requestId"`
 	} `json:"params"`
 	Result json.RawMessage `json:"result"`
 	Error  *struct {

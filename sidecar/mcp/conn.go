@@ -44,8 +44,11 @@ type conn struct {
 	asks    asks
 	roots   *roots
 	outputs outputs
-	ctx     context.Context
-	stop    context.CancelCauseFunc
+	waits   waits
+	// turn holds a token while a person is asked, in the revisions in which that is a request of ours.
+	turn chan struct{}
+	ctx  context.Context
+	stop context.CancelCauseFunc
 	// slots holds one token for each run; who waits to put one in is served in order.
 	slots chan struct{}
 
@@ -57,7 +60,7 @@ type conn struct {
 }
 
 func newConn(ctx context.Context, out io.Writer, o Options) *conn {
-	c := &conn{o: o, log: o.Log, session: newSession(), calls: map[string]*call{}, slots: make(chan struct{}, maxRuns)}
+	c := &conn{o: o, log: o.Log, session: newSession(), calls: map[string]*call{}, slots: make(chan struct{}, maxRuns), turn: make(chan struct{}, 1)}
 	c.ctx, c.stop = context.WithCancelCause(ctx)
 	c.out = newWriter(out, c.lost)
 	c.roots = newRoots(c)
@@ -172,11 +175,21 @@ func (c *conn) begin(m message, size int) (*call, *reply) {
 // end takes the entry of a call out.
 func (c *conn) end(call *call) {
 	call.stop(nil)
+	c.answering(call)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.calls, keyOf(call.id))
 	c.held -= call.size
 	c.work.Done()
+}
+
+// answering takes a call out of those that can be cancelled: a client that has the answer must not end by it what the
+// answer says goes on.
+func (c *conn) answering(call *call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if key := keyOf(call.id); c.calls[key] == call {
+		delete(c.calls, key)
+	}
 }
 
 // serve has mcp-go answer a call.
@@ -192,7 +205,12 @@ func (c *conn) serve(call *call, line json.RawMessage) {
 	for n, ok := c.session.next(); ok; n, ok = c.session.next() {
 		call.tell(n)
 	}
-	if r, ok := withID(call.id, answer); ok {
+	if call.ctx.Err() == nil {
+		c.answering(call)
+	}
+	if r, ok := withID(call.id, answer); call.refusal != nil {
+		call.tell(*call.refusal)
+	} else if ok {
 		call.tell(r)
 	}
 }

@@ -39,7 +39,7 @@ func cutOutput(o protocol.Output, room int, whole string) protocol.Output {
 	if textCost(o.Text) <= room {
 		return o
 	}
-	where := suffix("; ", whole)
+	where := suffix("; ", protocol.Text([]byte(whole))) // a file may have any name
 	const markRoom = 60
 	head, tail := ends(o.Text, max(0, room-markRoom-textCost(where)))
 	left := max(o.Bytes, int64(len(o.Text))) - int64(len(head)+len(tail))

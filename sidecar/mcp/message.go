@@ -96,7 +96,8 @@ func (c *call) read(m message, line []byte) (short json.RawMessage) {
 	if m.Method != string(mcp.MethodToolsCall) || json.Unmarshal(m.Params, &params) != nil || params == nil {
 		return line
 	}
-	c.arguments, c.token = params["arguments"], progressToken(params["_meta"])
+	c.arguments = params["arguments"]
+	c.readMeta(params["_meta"])
 	delete(params, "arguments")
 	short, err := json.Marshal(notice{JSONRPC: m.JSONRPC, ID: m.ID, Method: m.Method, Params: params})
 	if err != nil {
@@ -105,13 +106,23 @@ func (c *call) read(m message, line []byte) (short json.RawMessage) {
 	return short
 }
 
-// progressToken is the token in a call's _meta, if it is a string or a whole number.
-func progressToken(raw json.RawMessage) json.RawMessage {
+// readMeta reads a call's _meta: the token for progress, if it is a string or a whole number, and the trace that the call is
+// part of (SEP-414: traceparent and tracestate, as W3C Trace Context has them). The baggage beside them is nobody's here.
+func (c *call) readMeta(raw json.RawMessage) {
 	var meta struct {
 		Token json.RawMessage `json:"progressToken"`
 	}
-	if len(raw) == 0 || json.Unmarshal(raw, &meta) != nil {
-		return nil
+	var trace struct {
+		Parent string `json:"traceparent"`
+		State  string `json:"tracestate"`
 	}
-	return usableID(meta.Token)
+	if len(raw) == 0 {
+		return
+	}
+	if json.Unmarshal(raw, &meta) == nil {
+		c.token = usableID(meta.Token)
+	}
+	if json.Unmarshal(raw, &trace) == nil {
+		c.traceParent, c.traceState = trace.Parent, trace.State
+	}
 }

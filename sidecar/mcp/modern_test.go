@@ -28,7 +28,7 @@ func TestDiscover(t *testing.T) {
 		TTLMs                  int
 		Tools                  []struct{ Name string }
 	}
-	if err := json.Unmarshal(g.Result, &list); err != nil || list.ResultType != "complete" || list.TTLMs != cacheTools || list.CacheScope != "private" || len(list.Tools) != 2 {
+	if err := json.Unmarshal(g.Result, &list); err != nil || list.ResultType != "complete" || list.TTLMs != cacheTools || list.CacheScope != "private" || len(list.Tools) != 4 {
 		t.Errorf("%v in %.300s", err, g.Result)
 	}
 }

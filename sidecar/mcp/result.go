@@ -11,22 +11,24 @@ import (
 
 // runShown is run_code's structured result.
 type runShown struct {
-	ID              string             `json:"id"`
-	ExitCode        int                `json:"exitCode"`
-	Signal          string             `json:"signal,omitempty"`
-	Limit           string             `json:"limit,omitempty"`
-	Cancelled       bool               `json:"cancelled,omitempty"`
-	Stdout          outputShown        `json:"stdout"`
-	Stderr          outputShown        `json:"stderr"`
-	Seconds         float64            `json:"seconds"`
-	Workspace       string             `json:"workspace"`
-	WorkspaceSource string             `json:"workspaceSource"`
-	Environment     string             `json:"environment"`
-	Interpreter     string             `json:"interpreter,omitempty"`
-	Findings        []protocol.Finding `json:"findings,omitempty"`
-	AuditPending    bool               `json:"auditPending,omitempty"`
-	Notes           []string           `json:"notes,omitempty"`
-	Gaps            []string           `json:"gaps,omitempty"`
+	ID              string                `json:"id"`
+	ExitCode        int                   `json:"exitCode"`
+	Signal          string                `json:"signal,omitempty"`
+	Limit           string                `json:"limit,omitempty"`
+	Cancelled       bool                  `json:"cancelled,omitempty"`
+	Stdout          outputShown           `json:"stdout"`
+	Stderr          outputShown           `json:"stderr"`
+	Seconds         float64               `json:"seconds"`
+	Workspace       string                `json:"workspace"`
+	WorkspaceSource string                `json:"workspaceSource"`
+	Environment     string                `json:"environment"`
+	Interpreter     string                `json:"interpreter,omitempty"`
+	Session         *protocol.SessionCall `json:"session,omitempty"`
+	Findings        []protocol.Finding    `json:"findings,omitempty"`
+	Denied          []protocol.Denial     `json:"denied,omitempty"`
+	AuditPending    bool                  `json:"auditPending,omitempty"`
+	Notes           []string              `json:"notes,omitempty"`
+	Gaps            []string              `json:"gaps,omitempty"`
 }
 
 // outputShown is one stream, and the resource that has all of it when it is long.
@@ -66,16 +68,30 @@ func runResult(r protocol.RunResult) *mcp.CallToolResult {
 		ID: r.ID, ExitCode: r.ExitCode, Signal: r.Signal, Limit: r.Limit, Cancelled: r.Cancelled,
 		Stdout: showOutput(r.ID, protocol.Stdout, r.Stdout), Stderr: showOutput(r.ID, protocol.Stderr, r.Stderr),
 		Seconds: float64(time.Duration(r.Duration).Milliseconds()) / 1000, Workspace: r.Workspace, WorkspaceSource: r.WorkspaceSource,
-		Environment: r.Environment, Interpreter: r.Interpreter, AuditPending: r.AuditPending,
-		Findings: r.Findings[:min(len(r.Findings), mostFindings)], Gaps: shorter(r.Gaps),
+		Environment: r.Environment, Interpreter: r.Interpreter, Session: r.Session, AuditPending: r.AuditPending,
+		Findings: r.Findings[:min(len(r.Findings), mostFindings)], Denied: r.Denied[:min(len(r.Denied), mostFindings)], Gaps: shorter(r.Gaps),
+	}
+	if more := len(r.Denied) - len(shown.Denied); more > 0 {
+		r.Notes = append([]string{fmt.Sprintf("%d further destinations that were denied are not shown", more)}, r.Notes...)
 	}
 	if more := len(r.Findings) - len(shown.Findings); more > 0 {
 		r.Notes = append([]string{fmt.Sprintf("%d further findings are not shown; sidecar's history of runs has them", more)}, r.Notes...)
 	}
 	shown.Notes = shorter(r.Notes)
 	fit(&shown.Stdout, &shown.Stderr, r.Stdout, r.Stderr, budget-max(costOf(shown), textCost(shown.text())))
-	return mcp.NewToolResultStructured(shown, shown.text())
+	result := mcp.NewToolResultStructured(shown, shown.text())
+	if r.Start != "" {
+		result.Meta = mcp.NewMetaFromMap(map[string]any{startMeta: r.Start, boundsMeta: r.Bounds})
+	}
+	return result
 }
+
+// Names in a result's _meta under which programs, and no models, see how the run was started and what bounded it
+// (protocol.RunResult.Start and Bounds).
+const (
+	startMeta  = "code.sidecar.dev/start"
+	boundsMeta = "code.sidecar.dev/bounds"
+)
 
 // shorter bounds a list of sentences.
 func shorter(sentences []string) []string {
@@ -90,17 +106,26 @@ func shorter(sentences []string) []string {
 func (r runShown) text() string {
 	var b strings.Builder
 	b.WriteString(r.ending())
-	fmt.Fprintf(&b, " after %.2f s (run %s, environment %s%s, workspace %s from %s)\n",
-		r.Seconds, r.ID, r.Environment, suffix(" ", r.Interpreter), r.Workspace, r.WorkspaceSource)
+	fmt.Fprintf(&b, " after %.2f s (run %s, environment %s%s%s, workspace %s from %s)\n",
+		r.Seconds, r.ID, r.Environment, suffix(" ", r.Interpreter), r.inSession(), r.Workspace, r.WorkspaceSource)
 	block(&b, "stdout", r.Stdout)
 	block(&b, "stderr", r.Stderr)
 	if r.Stdout.Bytes+r.Stderr.Bytes == 0 {
 		b.WriteString("no output\n")
 	}
 	section(&b, "findings", r.findings())
+	section(&b, "denied", r.denied())
 	section(&b, "notes", r.Notes)
 	section(&b, "gaps in this machine's sandbox", r.Gaps)
 	return b.String()
+}
+
+// inSession names the session, and the call's number in it.
+func (r runShown) inSession() string {
+	if r.Session == nil {
+		return ""
+	}
+	return fmt.Sprintf(", call %d of session %q", r.Session.Call, r.Session.Name)
 }
 
 // ending says how the program ended.
@@ -126,6 +151,15 @@ func (r runShown) findings() []string {
 	}
 	if r.AuditPending {
 		all = append(all, "the audit of the workspace goes on; more may come with a later result")
+	}
+	return all
+}
+
+// denied are sentences.
+func (r runShown) denied() []string {
+	var all []string
+	for _, d := range r.Denied {
+		all = append(all, d.Text())
 	}
 	return all
 }

@@ -64,7 +64,7 @@ func (r *roots) fetch(asked chan struct{}) {
 	defer close(asked)
 	ctx, cancel := context.WithTimeout(r.conn.ctx, rootsLate)
 	defer cancel()
-	raw, err := r.conn.ask(ctx, string(mcp.MethodListRoots))
+	raw, err := r.conn.ask(ctx, string(mcp.MethodListRoots), nil)
 	answer := readRoots(raw, err)
 	r.mu.Lock()
 	defer r.mu.Unlock()

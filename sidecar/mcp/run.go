@@ -9,11 +9,15 @@ import (
 	"code.sidecar.dev/sidecar/env"
 	"code.sidecar.dev/sidecar/protocol"
 	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
 )
 
 // runCode is the tool run_code.
 func (c *conn) runCode(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	call := callOf(ctx)
+	if state := req.Params.RequestState; server.IsModernRequest(ctx) && state != "" && state != rootsKey {
+		return c.resume(call, req.Params.MultiRoundTripParams), nil
+	}
 	a, err := readArguments(call.arguments)
 	if err != nil {
 		return failure(err), nil
@@ -22,27 +26,48 @@ func (c *conn) runCode(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallT
 	if errors.Is(err, errNeedRoots) {
 		return needRoots(), nil
 	}
-	if err == nil {
-		err = a.checkFiles(where.root)
-	}
 	if err != nil {
 		return failure(err), nil
 	}
-	a.params.Client = c.session.client()
-	return c.run(call, where, a.params), nil
+	a.params.Client = c.client(ctx)
+	a.params.Files, a.params.WritableFiles = outside(where.root, a.params.Files), outside(where.root, a.params.WritableFiles)
+	ask := takesForms(c.capabilities(ctx).Elicitation)
+	if ask && server.IsModernRequest(ctx) {
+		return c.wait(call, where, a.params), nil
+	}
+	return c.run(call, where, a.params, ask), nil
 }
 
-// run waits for its turn, has the run done and shows its output meanwhile.
-func (c *conn) run(call *call, where choice, params protocol.RunParams) *mcp.CallToolResult {
-	select {
-	case c.slots <- struct{}{}:
-		defer func() { <-c.slots }()
-	case <-call.ctx.Done():
-		return failure(context.Cause(call.ctx))
+// run waits for its turn, has the run done and shows its output meanwhile. ask says that the client puts questions to
+// the person while the call waits.
+func (c *conn) run(call *call, where choice, params protocol.RunParams, ask bool) *mcp.CallToolResult {
+	free, err := c.slot(call.ctx)
+	if err != nil {
+		return failure(err)
 	}
+	defer free()
 	p := startProgress(call, call.token)
 	defer p.finish()
-	result, err := c.o.Run(call.ctx, where.root, where.source, params, Watch{Output: p.write, Building: p.building})
+	w := Watch{Output: p.write, Building: p.building, TraceParent: call.traceParent, TraceState: call.traceState}
+	if ask {
+		w.Approve = c.approver(about(where, params))
+	}
+	return c.do(call.ctx, where, params, w)
+}
+
+// slot waits for a run's turn; free gives it to the next.
+func (c *conn) slot(ctx context.Context) (free func(), err error) {
+	select {
+	case c.slots <- struct{}{}:
+		return func() { <-c.slots }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// do has a run done, and shows its result.
+func (c *conn) do(ctx context.Context, where choice, params protocol.RunParams, w Watch) *mcp.CallToolResult {
+	result, err := c.o.Run(ctx, where.root, where.source, params, w)
 	if err != nil {
 		return c.failed(err)
 	}

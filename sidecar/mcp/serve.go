@@ -3,8 +3,11 @@
 //	err := mcp.Serve(ctx, os.Stdin, os.Stdout, mcp.Options{Name: "sidecar", Run: engine.Run, Envs: engine.Envs})
 //
 // It decides which workspace a call means, turns arguments into protocol.RunParams and results into what models
-// read, carries output as progress and cancels runs. It holds nothing off: the sandbox behind Run does that. What
-// a client says about roots is an input here, never a boundary.
+// read, carries output as progress, has the person asked what a run waits for, and cancels runs. It holds nothing off: the
+// sandbox behind Run does that. What a client says about roots is an input here, never a boundary.
+//
+// A person's answers come by elicitation, which the protocol has clients put to the user and never to the model. A client
+// that answers in the user's place could as well write the user's settings: it is a program of theirs.
 package mcp
 
 import (
@@ -24,7 +27,18 @@ type Watch struct {
 	// Output takes output. Building is told how far the run's environment is.
 	Output   func(protocol.Stream, []byte)
 	Building func(protocol.Building)
+	// Approve asks the person at the client's end and waits for the answer until ctx ends; "" is none, and leaves it to
+	// others that can ask. Nil is a client that cannot.
+	Approve func(ctx context.Context, q protocol.Question) protocol.Answer
+	// TraceParent and TraceState are the trace that the call is part of, as the client says it.
+	TraceParent, TraceState string
 }
+
+// SessionsFunc lists the named sessions of the workspace at root.
+type SessionsFunc func(ctx context.Context, root string) ([]protocol.NamedSession, error)
+
+// CloseSessionFunc ends named sessions of the workspace at root, and gives those that it has ended.
+type CloseSessionFunc func(ctx context.Context, root string, p protocol.CloseSessionParams) ([]protocol.NamedSession, error)
 
 // EnvsFunc says what code can run with in the workspace at root.
 type EnvsFunc func(ctx context.Context, root string) ([]protocol.Environment, error)
@@ -44,6 +58,9 @@ type Options struct {
 	// Run does a run; Envs lists the environments.
 	Run  RunFunc
 	Envs EnvsFunc
+	// Sessions lists the named sessions of a workspace, and CloseSession ends some.
+	Sessions     SessionsFunc
+	CloseSession CloseSessionFunc
 }
 
 // Serve speaks MCP on in and out until in ends, the peer is gone or ctx ends. Then it cancels the runs that are

@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"context"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
 )
 
 // session is what mcp-go knows of the client. There is one for the life of the connection.
@@ -77,9 +79,12 @@ func (s *session) next() (mcp.JSONRPCNotification, bool) {
 	}
 }
 
-// client names the client for people: "claude-code 2.1".
-func (s *session) client() string {
-	info := s.GetClientInfo()
+// client names the client for people: "claude-code 2.1". Since 2026-07-28 each request may say.
+func (c *conn) client(ctx context.Context) string {
+	info := c.session.GetClientInfo()
+	if request := server.RequestProtocolInfoFromContext(ctx); request != nil && request.ClientInfo != nil {
+		info = *request.ClientInfo
+	}
 	switch {
 	case info.Name == "":
 		return "mcp client"
@@ -87,4 +92,16 @@ func (s *session) client() string {
 		return info.Name
 	}
 	return info.Name + " " + info.Version
+}
+
+// capabilities are what the client of a request can do. Since 2026-07-28 each request says, and no other counts.
+func (c *conn) capabilities(ctx context.Context) mcp.ClientCapabilities {
+	request := server.RequestProtocolInfoFromContext(ctx)
+	switch {
+	case request == nil || !request.Modern:
+		return c.session.GetClientCapabilities()
+	case request.ClientCapabilities == nil:
+		return mcp.ClientCapabilities{}
+	}
+	return *request.ClientCapabilities
 }

@@ -30,14 +30,14 @@ var rules = []string{
 	"The workspace (the project's folder) is mounted read-write at its own path and is the working folder. What you change in it stays.",
 	"git works: status, diff, add, commit, branch, stash, rebase. Name and e-mail are those of the user's git, if set there. Credentials are not there: push and fetch over the network fail.",
 	"Read-only, because programs outside the sandbox execute or obey them: git config and hooks, pointers of worktrees and submodules, and files such as .envrc, .vscode, .mcp.json, .claude. If one has to change, tell the user what to change and why.",
-	"Network: none; loopback inside the run works. So pip install, npm install, curl and the like fail: use what is installed, or ask the user to install it.",
+	"Network: none but for names that the user allows, in the settings or when asked; loopback inside the run works. A result says what was denied. Where pip install, npm install, curl and the like fail, use what is installed, or ask the user.",
 	"The home folder is empty and gone after the run; /tmp is private. Nothing else of the user's files is visible. Keep results in the workspace.",
-	"All processes end with the run: nothing stays in the background.",
+	"All processes end with the run: nothing stays in the background, but in a session (argument session), which keeps its interpreter between calls.",
 	"Time, memory, processes, file size and output are limited; a result names the limit that ended a run.",
 }
 
 // instructions is what clients put before every conversation, so it is short; the tools have the rules.
-const instructions = "run_code runs code and commands in a sandbox in the user's project: the project can be changed, nothing else can, and there is no network. Use it for whatever has to be run; list_envs says what with."
+const instructions = "run_code runs code and commands in a sandbox in the user's project: the project can be changed, nothing else can, and the network is closed but for what the user allows. Use it for whatever has to be run; list_envs says what with."
 
 const runCodeAbout = `Run code in a fresh OS sandbox in the user's project and get its output and exit status. Call list_envs for the languages that are installed here.
 
@@ -61,6 +61,8 @@ func newServer(c *conn) *server.MCPServer {
 	)
 	s.AddTool(runCodeTool(), c.runCode)
 	s.AddTool(listEnvsTool(), c.listEnvs)
+	s.AddTool(listSessionsTool(), c.listSessions)
+	s.AddTool(closeSessionTool(), c.closeSession)
 	s.AddResourceTemplate(mcp.NewResourceTemplate(outputTemplate, "run output", mcp.WithTemplateDescription(outputAbout), mcp.WithTemplateMIMEType("text/plain")), c.outputs.read)
 	s.AddResourceTemplate(mcp.NewResourceTemplate(logTemplate, "build log", mcp.WithTemplateDescription(logAbout), mcp.WithTemplateMIMEType("text/plain")), c.outputs.read)
 	return s
@@ -77,7 +79,7 @@ func runCodeTool() mcp.Tool {
 		// config, other files, the network) is what the sandbox holds off.
 		DestructiveHint: mcp.ToBoolPtr(false),
 		IdempotentHint:  mcp.ToBoolPtr(false),
-		// There is no network, so no open world.
+		// There is no network but for what the person names, so no open world.
 		OpenWorldHint: mcp.ToBoolPtr(false),
 	}
 	return t

@@ -53,6 +53,9 @@ func in(dir, root string) Place {
 	return Place{Socket: base + socketSuffix, Lock: base + lockSuffix}
 }
 
+// Name is the name of the workspace's files: it follows from the root alone.
+func (p Place) Name() string { return strings.TrimSuffix(filepath.Base(p.Lock), lockSuffix) }
+
 func folderError(err error) error {
 	return &protocol.Error{Kind: protocol.Denied, Message: fmt.Sprintf("the folder for sidecar's sockets cannot be used: %v", err),
 		Hint: "it has to be a folder of your own that you can write to; remove or mend what is there", Err: err}

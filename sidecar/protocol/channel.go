@@ -1,7 +1,9 @@
 package protocol
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -20,15 +22,27 @@ const (
 	MethodCancel    = "sidecar/cancel"
 	MethodRuns      = "sidecar/runs"
 	MethodRunOutput = "sidecar/runOutput"
+	MethodRecord    = "sidecar/record"
+	MethodSignal    = "sidecar/signal"
+	MethodResize    = "sidecar/resize"
 	MethodEnvs      = "sidecar/envs"
 	MethodStatus    = "sidecar/status"
 	MethodStop      = "sidecar/stop"
 
 	MethodRunStarted = "sidecar/runStarted"
+	MethodBegun      = "sidecar/begun"
 	MethodOutput     = "sidecar/output"
 	MethodRunEnded   = "sidecar/runEnded"
+	MethodStopped    = "sidecar/stopped"
+	MethodDenied     = "sidecar/denied"
+	MethodApprove    = "sidecar/approve"
 	MethodFinding    = "sidecar/finding"
 	MethodBuilding   = "sidecar/building"
+	MethodLog        = "sidecar/log"
+
+	// Those of `sidecar lsp`, behind which are several sidecars.
+	MethodWorkspaces = "sidecar/workspaces"
+	MethodConnection = "sidecar/connection"
 )
 
 // Interest says which runs' output a client wants to be sent.
@@ -54,12 +68,34 @@ type InitializeOptions struct {
 	Events *bool `json:"events,omitempty"`
 	// Observer says that this client only looks: it is not listed, and no sidecar lives on because of it.
 	Observer bool `json:"observer,omitempty"`
+	// Approvals says that this client can ask a person, with sidecar/approve.
+	Approvals bool `json:"approvals,omitempty"`
+	// Log is the least level of the sidecar's log that this client is told of: "debug", "info", "warn" or "error"; "" and "off"
+	// are nothing. `sidecar lsp` has the editor show it (window/logMessage), and "" is "warn" there.
+	Log string `json:"log,omitempty"`
 	// Environment is the client's own environment. Where it is given, PATH, version managers and settings are
 	// looked up in it and not in that of whoever started the sidecar. It is not what runs get.
 	Environment map[string]string `json:"environment,omitempty"`
+	// Lenses set to false keeps `sidecar lsp` from offering code lenses, as a plugin does that shows its own.
+	Lenses *bool `json:"lenses,omitempty"`
 	// ConfigFile is the client's settings file (config.ConfigFile); absolute. ExplicitConfig is what --config named.
 	ConfigFile     string `json:"configFile,omitempty"`
 	ExplicitConfig string `json:"explicitConfig,omitempty"`
+}
+
+// Check refuses words that are none of theirs.
+func (o InitializeOptions) Check() error {
+	switch o.Output {
+	case "", AllOutput, OwnOutput, NoOutput:
+	default:
+		return &Error{Kind: BadRequest, Message: fmt.Sprintf("initialize: output is %.40q", o.Output), Hint: `it is one of "all", "own" and "none"`}
+	}
+	switch strings.ToLower(o.Log) {
+	case "", "debug", "info", "warn", "warning", "error", "off":
+	default:
+		return &Error{Kind: BadRequest, Message: fmt.Sprintf("initialize: log is %.40q", o.Log), Hint: `it is one of "debug", "info", "warn", "error" and "off"`}
+	}
+	return nil
 }
 
 // Build identifies a program, so that client and sidecar can tell which of them is newer.
@@ -90,6 +126,99 @@ type RunRequest struct {
 	Bytes bool `json:"bytes,omitempty"`
 	// StreamStdin says that standard input comes with sidecar/input, after Stdin.
 	StreamStdin bool `json:"streamStdin,omitempty"`
+	// Terminal gives the program a terminal of its own. What is typed comes with sidecar/input, and all that it shows is
+	// output of stdout.
+	Terminal *Terminal `json:"terminal,omitempty"`
+	// Session says that a person sits before it, or an agent works in it: it lasts and prints as long as it likes, and
+	// the network is what the settings give sessions. Timeout still bounds it.
+	Session bool `json:"session,omitempty"`
+	// Allow is what the run may beyond the settings. The channel's clients are a person's own programs; what an agent
+	// asks for through them must not come here.
+	Allow *Allowance `json:"allow,omitempty"`
+	// Approvals says that this client can ask a person about this run, with sidecar/approve. What it said at initialize
+	// is about every run.
+	Approvals bool `json:"approvals,omitempty"`
+	// Trace asks for the result's phases: where the run's time went.
+	Trace bool `json:"trace,omitempty"`
+	// TraceParent and TraceState are the trace that the run is part of (W3C Trace Context), for who exports traces.
+	TraceParent string `json:"traceparent,omitempty"`
+	TraceState  string `json:"tracestate,omitempty"`
+}
+
+// Terminal is a terminal: its size in characters, and what it understands (the variables TERM and COLORTERM).
+type Terminal struct {
+	Rows    int    `json:"rows"`
+	Columns int    `json:"columns"`
+	Term    string `json:"term,omitempty"`
+	Color   string `json:"colorTerm,omitempty"`
+}
+
+// Allowance is what a person gives a run beyond the settings. Paths are absolute.
+type Allowance struct {
+	// Profile is one of the settings' or of the ready ones; what follows adds to it, or takes its place.
+	Profile string `json:"profile,omitempty"`
+	// Policy is a profile in the place of one of the settings: the file that it is from, which names it, and its text.
+	Policy *Policy `json:"policy,omitempty"`
+	// Home is "empty" or "kept"; "" is the profile's.
+	Home    string   `json:"home,omitempty"`
+	RWDirs  []string `json:"rwDirs,omitempty"`
+	RWFiles []string `json:"rwFiles,omitempty"`
+	RODirs  []string `json:"roDirs,omitempty"`
+	ROFiles []string `json:"roFiles,omitempty"`
+	// Network is "open" or "none"; "" is the profile's, or the settings'.
+	Network string `json:"network,omitempty"`
+	// AllowedDomains are the names that may be reached, each with its HTTP methods; null is every method. Absent leaves
+	// the profile's or the settings'; an empty map is nothing.
+	AllowedDomains map[string][]string `json:"allowedDomains,omitzero"`
+	// AllowedPorts are TCP ports of this machine's loopback, AllPorts all of them.
+	AllowedPorts []int `json:"allowedPorts,omitempty"`
+	AllPorts     bool  `json:"allPorts,omitempty"`
+	// Sockets are unix sockets of this machine.
+	Sockets []string `json:"sockets,omitempty"`
+	// Nix lets Nix itself work inside.
+	Nix bool `json:"nix,omitempty"`
+}
+
+// Policy is a profile with a file of its own.
+type Policy struct {
+	// File is its absolute path. It is not read: Text is what it holds, as YAML or JSON.
+	File string `json:"file"`
+	Text string `json:"text"`
+}
+
+// SignalParams is the parameter of sidecar/signal, which sends a signal to the program of a run, by the run's id or the
+// client's token. CONT lets a program that was stopped go on in the foreground of its terminal.
+type SignalParams struct {
+	ID     string `json:"id,omitempty"`
+	Token  string `json:"token,omitempty"`
+	Signal string `json:"signal"`
+}
+
+// ResizeParams is the parameter of sidecar/resize: the new size of the terminal of one of the client's runs.
+type ResizeParams struct {
+	Token   string `json:"token"`
+	Rows    int    `json:"rows"`
+	Columns int    `json:"columns"`
+}
+
+// BegunParams is the parameter of sidecar/begun: the environment of a run is there, and its program starts now.
+type BegunParams struct {
+	ID    string `json:"id"`
+	Token string `json:"token,omitempty"`
+}
+
+// StoppedParams is the parameter of sidecar/stopped: a signal stopped the program of a terminal, as Ctrl-Z does.
+type StoppedParams struct {
+	ID     string `json:"id"`
+	Token  string `json:"token,omitempty"`
+	Signal string `json:"signal"`
+}
+
+// DeniedParams is the parameter of sidecar/denied: a run was refused what it wanted to reach.
+type DeniedParams struct {
+	ID     string `json:"id"`
+	Token  string `json:"token,omitempty"`
+	Denial Denial `json:"denial"`
 }
 
 // InputParams is the parameter of sidecar/input, a request that is answered when the program has taken the data.
@@ -98,6 +227,56 @@ type InputParams struct {
 	Data  []byte `json:"data,omitempty"`
 	// End closes the program's standard input after Data.
 	End bool `json:"end,omitempty"`
+}
+
+// Kinds of what a person is asked about.
+const (
+	// AskNetwork: may the run reach this? AskFiles: may it have this file of the host? AskTrust: may the project's Nix
+	// code, as it is now, be evaluated outside of the sandbox?
+	AskNetwork = "network"
+	AskFiles   = "files"
+	AskTrust   = "trust"
+)
+
+// Question is the parameter of sidecar/approve, which a sidecar asks each client that can ask a person. The first answer
+// counts; the others are asked no more ($/cancelRequest).
+type Question struct {
+	// ID is the question's own. Run and Client say for what run it is, and who asked for that. Token is the client's own,
+	// if it was this one.
+	ID     string `json:"id"`
+	Run    string `json:"run"`
+	Client string `json:"client,omitempty"`
+	Token  string `json:"token,omitempty"`
+	Kind   string `json:"kind"`
+	// Subject is what it is about ("example.com:443", a path), Text the question in words.
+	Subject string `json:"subject"`
+	Text    string `json:"text"`
+	// Setting is what would allow it for good. Writes is what "always" adds to which of the settings, File where; without
+	// one there is no such answer.
+	Setting string `json:"setting,omitempty"`
+	Writes  string `json:"writes,omitempty"`
+	File    string `json:"file,omitempty"`
+}
+
+// Answer is a person's.
+type Answer string
+
+// The answers.
+const (
+	// No is also what everything else means, and what holds where nobody answers.
+	No Answer = "no"
+	// Once: for this run.
+	Once Answer = "once"
+	// Always: from now on; it is written to the person's settings.
+	Always Answer = "always"
+)
+
+// Yes says that it is one of the two that allow.
+func (a Answer) Yes() bool { return a == Once || a == Always }
+
+// ApproveResult is the answer.
+type ApproveResult struct {
+	Answer Answer `json:"answer"`
 }
 
 // OutputParams is the parameter of sidecar/output.
@@ -124,11 +303,18 @@ type Run struct {
 	Language string   `json:"language,omitempty"`
 	Command  []string `json:"command,omitempty"`
 	// Code is the head of the code, CodeBytes its length.
-	Code      string    `json:"code,omitempty"`
-	CodeBytes int       `json:"codeBytes,omitempty"`
-	Cwd       string    `json:"cwd,omitempty"`
-	Started   time.Time `json:"started"`
-	End       *RunEnd   `json:"end,omitempty"`
+	Code      string `json:"code,omitempty"`
+	CodeBytes int    `json:"codeBytes,omitempty"`
+	Cwd       string `json:"cwd,omitempty"`
+	// Workspace is the root of its project, where runs of several are listed, or it is one of the history.
+	Workspace string `json:"workspace,omitempty"`
+	// SessionName is the named session that the code runs in.
+	SessionName string `json:"sessionName,omitempty"`
+	// Session says that it is a session of an agent or a person, Profile under which profile.
+	Session bool      `json:"session,omitempty"`
+	Profile string    `json:"profile,omitempty"`
+	Started time.Time `json:"started"`
+	End     *RunEnd   `json:"end,omitempty"`
 }
 
 // RunEnd is how a run ended: Error, when it could not be done, or the rest.
@@ -138,12 +324,17 @@ type RunEnd struct {
 	Signal    string    `json:"signal,omitempty"`
 	Limit     string    `json:"limit,omitempty"`
 	Cancelled bool      `json:"cancelled,omitempty"`
-	Duration  Duration  `json:"durationMs"`
-	MaxRSS    int64     `json:"maxRSS,omitempty"`
-	Stdout    int64     `json:"stdoutBytes"`
-	Stderr    int64     `json:"stderrBytes"`
-	Findings  []Finding `json:"findings,omitempty"`
-	Error     *Error    `json:"error,omitempty"`
+	// Lost says that its sidecar died while it went on: how it would have ended nobody knows. Error says so in words.
+	Lost     bool     `json:"lost,omitempty"`
+	Duration Duration `json:"durationMs"`
+	MaxRSS   int64    `json:"maxRSS,omitempty"`
+	// CPU is the processor time that it took.
+	CPU      Duration  `json:"cpuMs,omitempty"`
+	Stdout   int64     `json:"stdoutBytes"`
+	Stderr   int64     `json:"stderrBytes"`
+	Findings []Finding `json:"findings,omitempty"`
+	Denied   []Denial  `json:"denied,omitempty"`
+	Error    *Error    `json:"error,omitempty"`
 }
 
 // RunEvent is the parameter of sidecar/runStarted and sidecar/runEnded.
@@ -185,6 +376,15 @@ type FindingParams struct {
 	Finding Finding `json:"finding"`
 }
 
+// LogParams is the parameter of sidecar/log: a line of the sidecar's log. It never has code, output, or values of variables.
+type LogParams struct {
+	Time time.Time `json:"time"`
+	// Level is "debug", "info", "warn" or "error".
+	Level string `json:"level"`
+	// Text is the message, and its values as name=value.
+	Text string `json:"text"`
+}
+
 // CancelParams is the parameter of sidecar/cancel, which ends any client's run, by its id, or one of the client's own,
 // by its token.
 type CancelParams struct {
@@ -195,14 +395,6 @@ type CancelParams struct {
 // CancelResult says whether the run was still going on.
 type CancelResult struct {
 	Cancelled bool `json:"cancelled"`
-}
-
-// RunsParams is the parameter of sidecar/runs.
-type RunsParams struct {
-	// Limit is how many to give at most; 0 is all that are remembered.
-	Limit int `json:"limit,omitempty"`
-	// Live leaves out those that have ended.
-	Live bool `json:"live,omitempty"`
 }
 
 // RunsResult are runs, the newest first.
@@ -286,6 +478,8 @@ type StatusResult struct {
 	// Runs are those that go on, the newest first; RunsBefore is how many have ended.
 	Runs       []Run `json:"runs"`
 	RunsBefore int   `json:"runsBefore"`
+	// Sessions are the named sessions that are kept.
+	Sessions []NamedSession `json:"sessions,omitempty"`
 	// Ending says that it takes no further runs and ends after those it has.
 	Ending bool `json:"ending,omitempty"`
 	// Silent says that the process holds the socket and does not answer; only PID and Socket are known of it.
@@ -305,6 +499,33 @@ type Client struct {
 type StopParams struct {
 	// Finish lets the runs that go on come to their end; else they are cancelled.
 	Finish bool `json:"finish,omitempty"`
+}
+
+// WorkspacesResult are the folders of an editor, as `sidecar lsp` has them.
+type WorkspacesResult struct {
+	Workspaces []Workspace `json:"workspaces"`
+}
+
+// Workspace is one folder of an editor, and the sidecar that it has.
+type Workspace struct {
+	// Folder is the folder's URI, as the editor named it; "" when the editor named none.
+	Folder string `json:"folder,omitempty"`
+	Name   string `json:"name,omitempty"`
+	// Root is the root of the project around it; absolute.
+	Root string `json:"root,omitempty"`
+	// About is what its sidecar says of itself, while there is a connection; Error why there is none, if that is no
+	// matter of a moment.
+	About *About `json:"about,omitempty"`
+	Error *Error `json:"error,omitempty"`
+}
+
+// ConnectionParams is the parameter of sidecar/connection: `sidecar lsp` is connected to a project's sidecar, or no longer.
+type ConnectionParams struct {
+	// Workspace is the project's root.
+	Workspace string `json:"workspace"`
+	Connected bool   `json:"connected"`
+	// PID is the sidecar's process.
+	PID int `json:"pid,omitempty"`
 }
 
 // Empty is the result of a request that has none, and the parameter of one that takes none.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-var update = flag.Bool("update", false, "write docs/protocol.md anew")
+var update = flag.Bool("update", false, "write docs/protocol.md and the types of editors anew")
 
 // The document is made of the table of methods; this fails when it is stale.
 func TestProtocolDocument(t *testing.T) {
@@ -41,6 +41,17 @@ A client says who it is in ` + "`initialize`" + ` (` + "`clientInfo`" + `), and 
 The answer has, under ` + "`capabilities.experimental.sidecar`" + `:
 
 %s
+## Through ` + "`sidecar lsp`" + `
+
+An editor starts ` + "`sidecar lsp`" + ` and speaks with it on standard input and output. It is a language server, and hands the methods
+below on to the sidecars of the editor's folders, and what these say to the editor. ` + "`initializationOptions`" + ` are the same; who
+says any of ` + "`protocol`, `output`, `events` and `approvals`" + ` there is a plugin. Left out is the most: ` + "`output`" + ` "all", ` + "`events`" + `, and ` + "`environment`" + ` and
+` + "`configFile`" + ` of the process. Other editors are told nothing that LSP does not have. The parameters of a request may have ` + "`workspace`" + `
+(a folder by path, URI or name) or ` + "`uri`" + ` (a document) beside their own; else the run decides that they name by id or token, else
+the first folder is meant. All that a sidecar says has ` + "`workspace`" + `, the project's root.
+
+## Values
+
 Times are RFC 3339, durations milliseconds, sizes bytes. Fields that are empty are left out. Unknown fields are ignored,
 unknown notifications too; unknown methods are answered with -32601.
 
@@ -76,6 +87,12 @@ func document(t *testing.T) string {
 
 func direction(m Method) string {
 	switch {
+	case m.Editor && m.FromSidecar:
+		return "Notification, from `sidecar lsp`"
+	case m.Editor:
+		return "Request, to `sidecar lsp`"
+	case m.FromSidecar && m.Request:
+		return "Request, from the sidecar"
 	case m.FromSidecar:
 		return "Notification, from the sidecar"
 	case m.Request:

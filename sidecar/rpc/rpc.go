@@ -112,7 +112,7 @@ func (p *Peer) cancellable(next jsonrpc2.Handler) jsonrpc2.Handler {
 			return next(ctx, req)
 		}
 		ctx, cancel := context.WithCancel(ctx)
-		ctx = context.WithValue(ctx, releaseKey{}, func() { jsonrpc2.Async(request) })
+		ctx = context.WithValue(ctx, releaseKey{}, sync.OnceFunc(func() { jsonrpc2.Async(request) }))
 		p.open.Add(1)
 		answered := request.Done() // jsonrpc2 ends a request's context when its answer was written
 		go func() {
@@ -190,7 +190,7 @@ func (p *Peer) dispatch(o Options) jsonrpc2.Handler {
 	}
 }
 
-// Release lets what comes behind an ordered request be read while its handler goes on.
+// Release lets what comes behind an ordered request be read while its handler goes on. Once is enough, more does nothing.
 func Release(ctx context.Context) {
 	if release, ok := ctx.Value(releaseKey{}).(func()); ok {
 		release()

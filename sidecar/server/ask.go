@@ -50,13 +50,16 @@ func (n *run) feed(p protocol.InputParams) {
 }
 
 // cancel ends a run, whoever asked for it.
-func (c *client) cancel(_ context.Context, raw json.RawMessage) (any, error) {
+func (c *client) cancel(ctx context.Context, raw json.RawMessage) (any, error) {
 	p, err := rpc.Params[protocol.CancelParams](protocol.MethodCancel, raw)
 	if err != nil {
 		return nil, err
 	}
 	r, err := c.named(p)
 	if err != nil {
+		if past, ok := c.server.past(ctx, p.ID); ok && past.Run.End != nil {
+			return protocol.CancelResult{}, nil
+		}
 		return nil, err
 	}
 	r.mu.Lock()
@@ -80,12 +83,12 @@ func (c *client) named(p protocol.CancelParams) (*run, error) {
 }
 
 // runs lists runs.
-func (c *client) runs(_ context.Context, raw json.RawMessage) (any, error) {
+func (c *client) runs(ctx context.Context, raw json.RawMessage) (any, error) {
 	p, err := rpc.Params[protocol.RunsParams](protocol.MethodRuns, raw)
 	if err != nil {
 		return nil, err
 	}
-	return protocol.RunsResult{Runs: c.server.runs.list(p.Limit, p.Live)}, nil
+	return protocol.RunsResult{Runs: c.server.listed(ctx, p)}, nil
 }
 
 // envs says what code can run with.
@@ -107,7 +110,7 @@ func (c *client) stopServer(_ context.Context, raw json.RawMessage) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	c.server.o.Log.Info("ending: asked to", "by", c.name(), "finish", p.Finish)
+	c.server.log.Info("ending: asked to", "by", c.name(), "finish", p.Finish)
 	go c.server.end(p.Finish)
 	return protocol.Empty{}, nil
 }
@@ -116,7 +119,7 @@ func (c *client) stopServer(_ context.Context, raw json.RawMessage) (any, error)
 func (c *client) status(context.Context, json.RawMessage) (any, error) {
 	s := c.server
 	r := protocol.StatusResult{Workspace: s.o.Root, PID: os.Getpid(), Socket: s.socket, Build: s.o.Build, Started: s.started, Memory: resident(),
-		Clients: s.clientList(), Runs: s.runs.list(0, true), RunsBefore: s.runs.ran(), Ending: s.isEnding()}
+		Clients: s.clientList(), Runs: s.runs.live(), RunsBefore: s.runs.ran(), Sessions: s.engine.Sessions(), Ending: s.isEnding()}
 	if ws, err := workspace.Discover(s.o.Root, workspace.Options{Env: os.Getenv}); err == nil && ws.Repo != nil {
 		r.Branch, r.Worktree = ws.Repo.Branch, ws.Repo.Linked
 		if r.Worktree {

@@ -1,11 +1,14 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +16,7 @@ import (
 
 	"code.sidecar.dev/sidecar"
 	"code.sidecar.dev/sidecar/config"
+	"code.sidecar.dev/sidecar/logs"
 	"code.sidecar.dev/sidecar/place"
 	"code.sidecar.dev/sidecar/protocol"
 	"code.sidecar.dev/sidecar/rpc"
@@ -25,7 +29,9 @@ type client struct {
 	peer   *rpc.Peer
 	pid    int
 	since  time.Time
+	// stop ends what is the client's; unhear that it is told of the log.
 	stop   context.CancelFunc
+	unhear func()
 
 	mu       sync.Mutex
 	info     lsp.ClientInfo
@@ -53,10 +59,10 @@ type droppedKey struct {
 // newClient starts to read from a connection.
 func newClient(s *Server, conn net.Conn) *client {
 	ctx, stop := context.WithCancel(context.Background())
-	c := &client{server: s, pid: place.PID(conn), since: time.Now(), stop: stop, dropped: map[droppedKey]int64{}, tokens: map[string]*run{}}
+	c := &client{server: s, pid: place.PID(conn), since: time.Now(), stop: stop, unhear: func() {}, dropped: map[droppedKey]int64{}, tokens: map[string]*run{}}
 	c.mu.Lock() // until peer is set
 	defer c.mu.Unlock()
-	c.peer = rpc.New(ctx, conn, rpc.Options{Handle: c.handle, LSP: c, Log: s.o.Log,
+	c.peer = rpc.New(ctx, conn, rpc.Options{Handle: c.handle, LSP: c, Log: s.o.Logs.Silent(s.o.Level),
 		Ordered: map[string]bool{lsp.MethodInitialize: true, protocol.MethodRun: true, protocol.MethodInput: true}})
 	return c
 }
@@ -68,9 +74,15 @@ var methods = map[string]func(*client, context.Context, json.RawMessage) (any, e
 	protocol.MethodCancel:    (*client).cancel,
 	protocol.MethodRuns:      (*client).runs,
 	protocol.MethodRunOutput: (*client).runOutput,
+	protocol.MethodRecord:    (*client).record,
+	protocol.MethodSignal:    (*client).signal,
+	protocol.MethodResize:    (*client).resize,
 	protocol.MethodEnvs:      (*client).envs,
 	protocol.MethodStatus:    (*client).status,
 	protocol.MethodStop:      (*client).stopServer,
+
+	protocol.MethodListSessions: (*client).listSessions,
+	protocol.MethodCloseSession: (*client).closeSession,
 }
 
 // handle answers a request of sidecar's own protocol.
@@ -117,9 +129,9 @@ func (c *client) Initialize(_ context.Context, p *lsp.InitializeParams) (*lsp.In
 		return nil, err
 	}
 	c.state, c.info = initialized, p.ClientInfo
-	c.info.Name = head(c.info.Name, shownName)
+	c.info.Name = protocol.Head(c.info.Name, shownName)
 	if version, ok := c.info.Version.Get(); ok {
-		c.info.Version = lsp.NewOptional(head(version, shownName))
+		c.info.Version = lsp.NewOptional(protocol.Head(version, shownName))
 	}
 	about, err := json.Marshal(map[string]protocol.About{"sidecar": c.server.about()})
 	if err != nil {
@@ -132,14 +144,48 @@ func (c *client) Initialize(_ context.Context, p *lsp.InitializeParams) (*lsp.In
 }
 
 func checked(o protocol.InitializeOptions) (protocol.InitializeOptions, error) {
-	switch o.Output {
-	case protocol.AllOutput, protocol.OwnOutput, protocol.NoOutput:
-	case "":
-		o.Output = protocol.AllOutput
-	default:
-		return o, &protocol.Error{Kind: protocol.BadRequest, Message: fmt.Sprintf("initialize: output is %.40q", o.Output), Hint: `it is one of "all", "own" and "none"`}
+	o.Output = cmp.Or(o.Output, protocol.AllOutput)
+	return o, o.Check()
+}
+
+// Initialized is LSP's notification that a client has read the answer to initialize: from here on it can be told of things.
+func (c *client) Initialized(context.Context, *lsp.InitializedParams) error {
+	c.mu.Lock()
+	level, ok := logs.Level(c.options.Log)
+	came := slog.LevelInfo
+	if c.options.Observer {
+		came = slog.LevelDebug
 	}
-	return o, nil
+	version, _ := c.info.Version.Get()
+	if ok && c.state == initialized {
+		c.unhear()
+		c.unhear = c.server.o.Logs.Listen(level, c.hear)
+	}
+	c.mu.Unlock()
+	c.server.log.Log(context.Background(), came, "client came", "client", c.name(), "version", version, "process", c.pid)
+	return nil
+}
+
+// hear tells the client of a line of the log, unless it does not read.
+func (c *client) hear(t logs.Told) {
+	if c.peer.Room() {
+		c.peer.Push(protocol.MethodLog, protocol.LogParams{Time: t.Time, Level: strings.ToLower(t.Level.String()), Text: t.Text})
+	}
+}
+
+// gone lets go of what the client had.
+func (c *client) gone() {
+	c.stop()
+	c.mu.Lock()
+	came, level := c.state != fresh, slog.LevelInfo
+	if c.options.Observer {
+		level = slog.LevelDebug
+	}
+	c.unhear()
+	c.mu.Unlock()
+	if came && !c.server.isOver() { // then the log has had its last line
+		c.server.log.Log(context.Background(), level, "client left", "client", c.name(), "process", c.pid, "after", time.Since(c.since).Round(time.Millisecond), "live", c.server.runs.of(c))
+	}
 }
 
 func (s *Server) understands(version int) error {
@@ -217,23 +263,30 @@ func (c *client) wants() (events bool, output protocol.Interest) {
 
 // engine is the engine with this client's settings, read anew, since files change.
 func (c *client) engine() (*sidecar.Engine, error) {
-	c.mu.Lock()
-	o := c.options
-	c.mu.Unlock()
-	getenv, home := os.Getenv, ""
-	if o.Environment != nil {
-		getenv = func(name string) string { return o.Environment[name] }
-		home = o.Environment["HOME"]
-	}
+	src := c.sources()
+	home := src.Env("HOME")
 	if home == "" {
 		home, _ = os.UserHomeDir()
 	}
-	settings, notes, err := config.Load(config.Sources{Explicit: o.ExplicitConfig, User: o.ConfigFile, Project: c.server.o.Root, Env: getenv})
+	settings, notes, err := config.Load(src)
 	if err != nil {
 		return nil, &protocol.Error{Kind: protocol.BadRequest, Message: err.Error(), Err: err}
 	}
 	c.note(fmt.Sprint(notes))
-	return c.server.engine.For(settings, getenv, home), nil
+	level, _ := logs.Level(settings.Log.Level)
+	return c.server.engine.For(settings, src.Env, home).Logging(c.server.o.Logs.Logger(level)), nil
+}
+
+// sources are where this client's settings are.
+func (c *client) sources() config.Sources {
+	c.mu.Lock()
+	o := c.options
+	c.mu.Unlock()
+	src := config.Sources{Explicit: o.ExplicitConfig, User: o.ConfigFile, Project: c.server.o.Root, Env: os.Getenv}
+	if o.Environment != nil {
+		src.Env = func(name string) string { return o.Environment[name] }
+	}
+	return src
 }
 
 // note logs what is to be said of the settings, once.
@@ -241,7 +294,7 @@ func (c *client) note(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if text != c.lastNote && text != "[]" {
-		c.server.o.Log.Info("settings", "notes", text)
+		c.server.log.Info("settings", "client", c.info.Name, "notes", text)
 	}
 	c.lastNote = text
 }

@@ -44,6 +44,9 @@ func TestBadInput(t *testing.T) {
 		{name: "no header", send: "{\"jsonrpc\":\"2.0\"}\n", want: "is no header", code: -32600, closes: true},
 		{name: "an endless header", send: strings.Repeat("X", 20_000), want: "a header of more than", code: -32600, closes: true},
 		{name: "HTTP", send: "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", want: "is no header", code: -32600, closes: true},
+		{name: "a batch that is deep", frame: strings.Repeat("[", 200_000), want: "no JSON-RPC 2.0 message", code: -32700},
+		{name: "deep parameters", frame: `{"jsonrpc":"2.0","id":7,"method":"sidecar/run","params":` + strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_001), want: "the parameters of sidecar/run", code: -32602},
+		{name: "no UTF-8", frame: "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"sidecar/\xff\xfe\"}", want: "", code: -32601},
 		{name: "an unknown method", frame: `{"jsonrpc":"2.0","id":7,"method":"sidecar/fly"}`, want: `unknown method "sidecar/fly"`, code: -32601},
 		{name: "an unknown LSP method", frame: `{"jsonrpc":"2.0","id":7,"method":"textDocument/hover","params":{"textDocument":{"uri":"file:///x"},"position":{"line":0,"character":0}}}`, want: `unknown method "textDocument/hover"`, code: -32601},
 		{name: "before initialize", frame: `{"jsonrpc":"2.0","id":7,"method":"sidecar/status"}`, fresh: true, want: "before initialize", code: -32002},
@@ -52,6 +55,7 @@ func TestBadInput(t *testing.T) {
 		{name: "a newer protocol", frame: `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"capabilities":{},"initializationOptions":{"protocol":99}}}`, fresh: true, want: "the client wants 99", code: -32017},
 		{name: "an older protocol", frame: `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"capabilities":{},"initializationOptions":{"protocol":-1}}}`, fresh: true, want: "update the client", code: -32017},
 		{name: "options of another type", frame: `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"capabilities":{},"initializationOptions":{"output":3}}}`, fresh: true, want: "initializationOptions", code: -32602},
+		{name: "an unknown level", frame: `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"capabilities":{},"initializationOptions":{"log":"loud"}}}`, fresh: true, want: `"loud"`, code: -32602},
 		{name: "an unknown interest", frame: `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"capabilities":{},"initializationOptions":{"output":"some"}}}`, fresh: true, want: `"some"`, code: -32602},
 		{name: "parameters of another type", frame: `{"jsonrpc":"2.0","id":7,"method":"sidecar/run","params":{"language":5}}`, want: "the parameters of sidecar/run", code: -32602},
 		{name: "parameters that are a list", frame: `{"jsonrpc":"2.0","id":7,"method":"sidecar/run","params":[1]}`, want: "the parameters of sidecar/run", code: -32602},
@@ -169,6 +173,72 @@ func TestAFloodOfRequests(t *testing.T) {
 		d.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"sidecar/status","params":{}}`, i+2))
 	}
 	works(t, root)
+}
+
+// crowd is a process that connects to a socket many times, says who it is each time, and stays; half of it goes on byte by
+// byte with a message that never ends.
+const crowd = `
+import socket, sys, time
+hello = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"processId":null,"rootUri":null,"capabilities":{}}}'
+all = []
+for i in range(1500):
+    try:
+        s = socket.socket(socket.AF_UNIX)
+        s.connect(sys.argv[1])
+        s.sendall(b"Content-Length: %d\r\n\r\n%s" % (len(hello), hello) if i % 2 else b"Content-Length: 1000000\r\n\r\n{")
+        all.append(s)
+    except OSError:
+        pass
+print("there", flush=True)
+while True:
+    for s in all:
+        try: s.sendall(b" ")
+        except OSError: pass
+    time.sleep(0.2)
+`
+
+// A process that connects as often as it can leaves room for others.
+func TestACrowdOfConnections(t *testing.T) {
+	root := project(t)
+	serve(t, root)
+	p, err := place.Of(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("/usr/bin/python3", "-c", crowd, p.Socket)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	if _, err := out.Read(make([]byte, 6)); err != nil {
+		t.Fatal(err)
+	}
+	works(t, root)
+}
+
+// A process that asks for as many runs as it can, over several connections, leaves some that can go on at once to others.
+func TestACrowdOfRuns(t *testing.T) {
+	root := project(t)
+	serve(t, root)
+	for range 2 {
+		c := greeted(t, root, `{"output":"none"}`)
+		for range 40 {
+			c.request("sidecar/run", bash("sleep 600", ""))
+		}
+	}
+	watcher := greeted(t, root, `{"output":"none"}`)
+	until(t, "its runs", func() bool {
+		return len(result[protocol.RunsResult](t, watcher.ask("sidecar/runs", `{"live":true}`)).Runs) == 80
+	})
+	cmd := exec.Command(program, "run", "--language", "bash", "-e", "echo works")
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "works\n" {
+		t.Errorf("another process got %q, %v", out, err)
+	}
 }
 
 // A socket of another user is not spoken to, and another user is not served.

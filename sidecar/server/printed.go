@@ -17,7 +17,7 @@ import (
 const maxPart = 1 << 20
 
 // runOutput gives a part of what a run printed, also while it lasts.
-func (c *client) runOutput(_ context.Context, raw json.RawMessage) (any, error) {
+func (c *client) runOutput(ctx context.Context, raw json.RawMessage) (any, error) {
 	p, err := rpc.Params[protocol.RunOutputParams](protocol.MethodRunOutput, raw)
 	if err != nil {
 		return nil, err
@@ -30,11 +30,15 @@ func (c *client) runOutput(_ context.Context, raw json.RawMessage) (any, error) 
 			Hint: `the stream is "stdout" or "stderr", offset and limit are not negative`}
 	}
 	r, err := c.server.runs.find(p.ID)
-	if err != nil {
+	if err == nil {
+		kept, ended := r.printed(p.Stream)
+		return part(p, kept, ended)
+	}
+	past, ok := c.server.past(ctx, p.ID)
+	if !ok || past.Run.End == nil { // it is that of a sidecar that ends after it
 		return nil, err
 	}
-	kept, ended := r.printed(p.Stream)
-	return part(p, kept, ended)
+	return part(p, outputOf(past, p.Stream), true)
 }
 
 // part is what was asked for of what there is.

@@ -7,9 +7,12 @@ import (
 	"io"
 	"time"
 
+	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sidecar"
+	"code.sidecar.dev/sidecar/phases"
 	"code.sidecar.dev/sidecar/protocol"
 	"code.sidecar.dev/sidecar/rpc"
+	"code.sidecar.dev/sidecar/telemetry"
 )
 
 // run does a run for a client. It is entered before anything behind the request is read, so that its input and its
@@ -35,11 +38,12 @@ func (c *client) begin(ctx context.Context, req protocol.RunRequest) (context.Co
 		return nil, nil, &protocol.Error{Kind: protocol.Gone, Message: "the workspace " + c.server.o.Root + " was moved or replaced; its sidecar ends", Hint: "ask again"}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	r := &run{id: sidecar.NewID(), token: req.Token, asker: c, cancel: cancel}
+	r := &run{id: sidecar.NewID(), token: req.Token, approvals: req.Approvals, asker: c, cancel: cancel, control: new(control)}
 	if req.StreamStdin {
 		r.stdin, r.input = io.Pipe()
 	}
-	r.shown = shown(r, req)
+	r.shown = c.shown(r.id, req)
+	r.phases = phases.If(req.Trace || telemetry.Wanted(c.sources().Env), time.Now())
 	if err := c.enter(r); err != nil {
 		r.closeInput()
 		cancel()
@@ -75,38 +79,12 @@ func (s *Server) takes(r *run) bool {
 	return true
 }
 
-// shown is a run as clients see it, at its beginning. It is kept for long and sent to all, so what a client may make
-// as long as it likes is cut.
-func shown(r *run, req protocol.RunRequest) protocol.Run {
-	who := req.Client
-	if who == "" {
-		who = r.asker.name()
+// shown is a run as clients see it, at its beginning.
+func (c *client) shown(id string, req protocol.RunRequest) protocol.Run {
+	if req.Client == "" {
+		req.Client = c.name()
 	}
-	return protocol.Run{ID: r.id, Client: head(who, shownName), Language: head(req.Language, shownName), Command: heads(req.Command), Code: head(req.Code, shownCode),
-		CodeBytes: len(req.Code), Cwd: head(req.Cwd, shownCode), Started: time.Now()}
-}
-
-// head is the beginning of a text, without a part of a character at its end.
-func head(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	cut := []byte(text[:most])
-	return string(cut[:most-protocol.Unfinished(cut)]) + "…"
-}
-
-// heads is the beginning of a command.
-func heads(command []string) []string {
-	var out []string
-	left := shownCode
-	for i, word := range command {
-		if left <= 0 {
-			return append(out, fmt.Sprintf("… %d more", len(command)-i))
-		}
-		out = append(out, head(word, left))
-		left -= len(word) + 1
-	}
-	return out
+	return sidecar.Shown(id, req, time.Now())
 }
 
 // do does a run and tells everybody.
@@ -120,32 +98,54 @@ func (s *Server) do(ctx context.Context, r *run, req protocol.RunRequest) (resul
 			s.announce(protocol.MethodRunEnded, r)
 		}
 	}()
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	case <-ctx.Done():
+	asked := sidecar.Ask{Terminal: req.Terminal, Session: req.Session, Allow: req.Allow}
+	begun := r.show()
+	request := sidecar.Request{ID: r.id, Dir: s.o.Root, Params: req.RunParams, Ask: asked, Shown: &begun, Phases: r.phases, TraceParent: req.TraceParent, TraceState: req.TraceState}
+	defer func() {
+		if !announced {
+			r.asker.notRun(request, err)
+		}
+	}()
+	queued := r.phases.Begin(phases.Queue)
+	done := s.turn(ctx, r.asker.pid)
+	if done == nil {
 		return result, &protocol.Error{Kind: protocol.Cancelled, Message: "cancelled before it started"}
 	}
+	defer done()
+	queued()
+	read := r.phases.Begin(phases.Settings)
 	engine, err := r.asker.engine()
 	if err == nil {
-		err = engine.Check(req.RunParams)
+		err = engine.Check(req.RunParams, asked)
 	}
-	if err != nil {
+	if read(); err != nil {
 		return result, err
 	}
 	announced = true
 	s.announce(protocol.MethodRunStarted, r)
-	out := s.output(ctx, r, req, engine.Longest(req.RunParams))
-	request := sidecar.Request{ID: r.id, Dir: s.o.Root, Params: req.RunParams, Sink: out.write, Live: r.started, Building: func(b protocol.Building) { s.building(r, b) }}
+	out := s.output(ctx, r, req, engine.Longest(req.RunParams, asked))
+	request.Sink, request.Live, request.Building = out.write, r.started, func(b protocol.Building) { s.building(r, b) }
+	request.Control, request.Stopped = func(to *sandbox.Control) { s.begun(r, to) }, func(signal int) { s.stopped(r, signal) }
+	request.Denied, request.Approve = func(d protocol.Denial) { s.denied(r, d) }, s.approve(ctx, r)
 	if r.stdin != nil {
 		request.Stdin = r.stdin
 	}
 	result, err = engine.Do(ctx, request)
 	out.end()
+	if req.Trace {
+		result.Phases = r.phases.List()
+	}
 	for _, f := range result.Findings {
 		s.found(r.id, f)
 	}
 	return result, err
+}
+
+// notRun has a request written down that came to no run. With settings that cannot be read nobody knows whether it may be.
+func (c *client) notRun(r sidecar.Request, err error) {
+	if engine, broken := c.engine(); broken == nil {
+		engine.NotRun(r, err)
+	}
 }
 
 // closeInput lets go of who still hands over input, also for a run that never began.
@@ -194,6 +194,19 @@ func (s *Server) building(r *run, b protocol.Building) {
 				told.Token = r.token
 			}
 			c.peer.Push(protocol.MethodBuilding, told)
+		}
+	}
+}
+
+// denied tells every client what a run was refused.
+func (s *Server) denied(r *run, d protocol.Denial) {
+	for _, c := range s.everyone() {
+		if events, _ := c.wants(); (events || c == r.asker) && c.peer.Room() { // the result has all of them
+			told := protocol.DeniedParams{ID: r.id, Denial: d}
+			if c == r.asker {
+				told.Token = r.token
+			}
+			c.peer.Push(protocol.MethodDenied, told)
 		}
 	}
 }

@@ -3,30 +3,37 @@ package server
 import (
 	"context"
 	"io"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
 	"code.sidecar.dev/sidecar"
+	"code.sidecar.dev/sidecar/phases"
 	"code.sidecar.dev/sidecar/protocol"
 )
 
 const (
 	// remembered is how many ended runs a sidecar knows.
 	remembered = 200
-	// shownCode is how much of a run's code, or command, its clients are told, and shownName of a name.
-	shownCode = 4 << 10
+	// shownName is how much is told of a client's name.
 	shownName = 200
 )
 
 // run is one run, from its request on.
 type run struct {
-	id     string
-	token  string
-	asker  *client
-	cancel context.CancelFunc
+	id    string
+	token string
+	asker *client
+	// approvals says that the asker can ask a person about this run.
+	approvals bool
+	cancel    context.CancelFunc
+	// phases are where its time goes, if somebody asked for that.
+	phases *phases.Phases
 	stdin  *io.PipeReader
 	input  *io.PipeWriter
+	*control
 
 	mu    sync.Mutex
 	shown protocol.Run
@@ -46,9 +53,27 @@ type runs struct {
 	count   int
 	// over is called once no run goes on.
 	over []func()
+	// trim gives memory back when no run has gone on for a while.
+	trim *time.Timer
 }
 
-func newRuns() *runs { return &runs{current: map[string]*run{}} }
+// trimAfter is how long after the last run memory is given back: an idle sidecar is one of many.
+const trimAfter = 500 * time.Millisecond
+
+func newRuns() *runs {
+	r := &runs{current: map[string]*run{}}
+	r.trim = time.AfterFunc(trimAfter, r.giveBack)
+	return r
+}
+
+// giveBack returns memory that runs needed to the system. Pools let go of what nobody uses at the second collection only
+// (sync.Pool), and the history's has megabytes.
+func (r *runs) giveBack() {
+	if r.none() {
+		runtime.GC()
+		debug.FreeOSMemory()
+	}
+}
 
 // add enters a run that is about to start.
 func (r *runs) add(n *run) {
@@ -61,7 +86,7 @@ func (r *runs) add(n *run) {
 func (r *runs) remove(n *run) {
 	r.mu.Lock()
 	delete(r.current, n.id)
-	r.before = append(r.before, n)
+	r.before = append(r.before, n.past(n.asker))
 	if over := len(r.before) - remembered; over > 0 {
 		r.before = slices.Delete(r.before, 0, over)
 	}
@@ -69,10 +94,22 @@ func (r *runs) remove(n *run) {
 	var call []func()
 	if len(r.current) == 0 {
 		call, r.over = r.over, nil
+		r.trim.Reset(trimAfter)
 	}
 	r.mu.Unlock()
 	for _, f := range call {
 		f()
+	}
+}
+
+// leave lets go of a client that is gone: its connection would stay in memory with each run that it asked for.
+func (r *runs) leave(c *client) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, n := range r.before {
+		if n.asker == c {
+			r.before[i] = n.past(nil)
+		}
 	}
 }
 
@@ -130,24 +167,23 @@ func (r *runs) of(c *client) int {
 	return n
 }
 
-// list gives runs, the newest first.
-func (r *runs) list(limit int, liveOnly bool) []protocol.Run {
+// list gives all runs, those that go on and those that are remembered.
+func (r *runs) list() []protocol.Run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := []protocol.Run{}
 	for _, n := range r.current {
 		out = append(out, n.show())
 	}
-	if !liveOnly {
-		for _, n := range r.before {
-			out = append(out, n.show())
-		}
-	}
-	slices.SortFunc(out, func(a, b protocol.Run) int { return b.Started.Compare(a.Started) })
-	if limit > 0 && len(out) > limit {
-		out = out[:limit]
+	for _, n := range r.before {
+		out = append(out, n.show())
 	}
 	return out
+}
+
+// live gives those that go on, the newest first.
+func (r *runs) live() []protocol.Run {
+	return protocol.RunsParams{Live: true}.Of(r.list())
 }
 
 // ran is how many have ended.
@@ -170,11 +206,14 @@ func (n *run) end(result protocol.RunResult, err *protocol.Error) {
 	defer n.mu.Unlock()
 	n.ended = true
 	n.keep()
-	n.shown.End = &protocol.RunEnd{Time: time.Now(), ExitCode: result.ExitCode, Signal: result.Signal, Limit: result.Limit, Cancelled: result.Cancelled,
-		Duration: result.Duration, MaxRSS: result.MaxRSS, Stdout: result.Stdout.Bytes, Stderr: result.Stderr.Bytes, Findings: result.Findings, Error: err}
-	if err != nil {
-		n.shown.End.ExitCode = -1
-	}
+	n.shown.End = sidecar.Ended(result, err)
+}
+
+// past is what is remembered of a run that has ended, without the way to its sandbox.
+func (n *run) past(asker *client) *run {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return &run{id: n.id, token: n.token, asker: asker, cancel: func() {}, control: new(control), shown: n.shown, kept: n.kept, ended: true}
 }
 
 // keptBytes is how much of a stream without a file is remembered: more is only there when storing it failed.

@@ -19,6 +19,8 @@ import (
 
 	"code.sidecar.dev/sidecar"
 	"code.sidecar.dev/sidecar/config"
+	"code.sidecar.dev/sidecar/history"
+	"code.sidecar.dev/sidecar/logs"
 	"code.sidecar.dev/sidecar/place"
 	"code.sidecar.dev/sidecar/protocol"
 )
@@ -33,7 +35,11 @@ type Options struct {
 	Idle time.Duration
 	// Shim is as in sidecar.Options.
 	Shim string
-	Log  *slog.Logger
+	// Groups is as in sidecar.Options.
+	Groups string
+	// Logs is its log, nil is nobody's; Level what is written of all that is not of one client.
+	Logs  *logs.Log
+	Level slog.Level
 }
 
 // DefaultIdle is how long a sidecar outlives its last client.
@@ -44,6 +50,9 @@ const (
 	maxRuns = 64
 	// maxClients are connected at once.
 	maxClients = 512
+	// sparedRuns and sparedClients are how many of these one process leaves to others, whatever it asks for.
+	sparedRuns    = 8
+	sparedClients = 64
 	// watchEvery is how often the server looks whether its workspace is still there, and its clients read.
 	watchEvery = 2 * time.Second
 	// maxUnread is how long a client without a run may leave unread what was sent to it.
@@ -55,7 +64,9 @@ const (
 // Server serves one workspace.
 type Server struct {
 	o       Options
+	log     *slog.Logger
 	engine  *sidecar.Engine
+	history *history.Store
 	started time.Time
 	root    os.FileInfo
 	held    *place.Held
@@ -69,8 +80,10 @@ type Server struct {
 
 	mu      sync.Mutex
 	clients map[*client]bool
-	ending  bool
-	over    bool
+	// shares are of the runs of each process that is a client.
+	shares map[int]chan struct{}
+	ending bool
+	over   bool
 	// needed is when a client or a run last needed this sidecar.
 	needed time.Time
 }
@@ -90,8 +103,8 @@ func Serve(ctx context.Context, o Options, ready func(error)) error {
 }
 
 func listen(o Options) (*Server, error) {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
+	if o.Logs == nil {
+		o.Logs = logs.Discard(nil)
 	}
 	if o.Idle <= 0 {
 		o.Idle = DefaultIdle
@@ -109,30 +122,36 @@ func listen(o Options) (*Server, error) {
 	}
 	state, err := config.StateDir()
 	if err != nil {
-		return nil, &protocol.Error{Kind: protocol.Denied, Message: "the state folder: " + err.Error(), Hint: "set XDG_STATE_HOME to a folder of your own", Err: err}
+		return nil, config.NoState(err)
 	}
-	s := &Server{o: o, started: time.Now(), needed: time.Now(), state: state, root: info, socket: p.Socket, runs: newRuns(), slots: make(chan struct{}, maxRuns), done: make(chan struct{}), clients: map[*client]bool{}}
-	s.engine = sidecar.New(sidecar.Options{Log: o.Log, Shim: o.Shim, Found: s.found})
+	s := &Server{o: o, log: o.Logs.Logger(o.Level), started: time.Now(), needed: time.Now(), state: state, root: info, socket: p.Socket, runs: newRuns(), slots: make(chan struct{}, maxRuns), done: make(chan struct{}), clients: map[*client]bool{}, shares: map[int]chan struct{}{}}
+	s.history = history.Open(history.Options{Dir: state, Log: s.log})
+	s.engine = sidecar.New(sidecar.Options{Log: s.log, Shim: o.Shim, Groups: o.Groups, Found: s.found, History: Recording(s.history), Version: o.Build.Version})
 	if s.held, err = p.Listen(); err != nil {
 		return nil, err
 	}
+	s.log.Info("sidecar starts", "workspace", o.Root, "version", o.Build.Version, "process", os.Getpid(), "protocol", protocol.Version, "socket", p.Socket, "idle", o.Idle)
 	return s, nil
 }
 
 // accept takes clients in until the listener is closed.
 func (s *Server) accept() {
+	var told time.Time // a crowd of clients is no crowd in the log
 	for {
 		conn, err := s.held.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
 		if err != nil { // out of descriptors, say: what is connected goes on
-			s.o.Log.Error("accepting a client", "err", err)
+			s.log.Error("accepting a client", "err", err)
 			time.Sleep(100 * time.Millisecond)
 			continue
 		}
 		if err := s.admit(conn); err != nil {
-			s.o.Log.Warn("refusing a client", "err", err)
+			if time.Since(told) > time.Second {
+				told = time.Now()
+				s.log.Warn("refusing a client", "err", err)
+			}
 			_ = conn.Close()
 		}
 	}
@@ -148,6 +167,9 @@ func (s *Server) admit(conn net.Conn) error {
 	if s.over || len(s.clients) >= maxClients {
 		return fmt.Errorf("%d clients are connected", len(s.clients))
 	}
+	if n := s.connectionsOf(place.PID(conn)); n >= maxClients-sparedClients {
+		return fmt.Errorf("%d clients of one process are connected", n)
+	}
 	c := newClient(s, conn)
 	s.clients[c] = true
 	go func() {
@@ -157,19 +179,59 @@ func (s *Server) admit(conn net.Conn) error {
 	return nil
 }
 
+// connectionsOf is how many clients a process is. The caller holds s.mu.
+func (s *Server) connectionsOf(pid int) (n int) {
+	for c := range s.clients {
+		if c.pid == pid {
+			n++
+		}
+	}
+	return n
+}
+
+// share holds a token for each run of a process that goes on, over all of its connections.
+func (s *Server) share(pid int) chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shares[pid] == nil {
+		s.shares[pid] = make(chan struct{}, maxRuns-sparedRuns)
+	}
+	return s.shares[pid]
+}
+
+// turn waits until a run may start, and gives what is to be done after it; nil when ctx ends first.
+func (s *Server) turn(ctx context.Context, pid int) (done func()) {
+	share := s.share(pid)
+	for _, slots := range []chan struct{}{share, s.slots} {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			if slots == s.slots {
+				<-share
+			}
+			return nil
+		}
+	}
+	return func() { <-s.slots; <-share }
+}
+
 // left forgets a client.
 func (s *Server) left(c *client) {
-	c.stop()
+	c.gone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if delete(s.clients, c); c.isNeed() {
 		s.needed = time.Now()
 	}
+	if s.connectionsOf(c.pid) == 0 {
+		delete(s.shares, c.pid)
+	}
+	s.runs.leave(c)
 }
 
 // isIdle says whether nobody has needed the sidecar for long: no client that does not only look, and no run.
 func (s *Server) isIdle() bool {
-	if !s.runs.none() {
+	if !s.runs.none() || s.engine.HasSessions() {
 		return false
 	}
 	for _, c := range s.everyone() {
@@ -191,11 +253,12 @@ func (s *Server) watch(ctx context.Context) {
 		case <-s.done:
 			return
 		case <-ctx.Done():
+			s.log.Info("ending: told to", "by", context.Cause(ctx))
 			s.end(false)
 			ctx = context.Background()
 		case <-tick.C:
 			if why := s.outlived(); why != "" && !s.isEnding() {
-				s.o.Log.Info("ending: " + why)
+				s.log.Info("ending: " + why)
 				s.end(true)
 			}
 			s.dropUseless()
@@ -227,7 +290,7 @@ func (s *Server) dropUseless() {
 	for _, c := range s.everyone() {
 		deaf := c.peer.Unread() > maxUnread && s.runs.of(c) == 0
 		if deaf || c.isFresh() && time.Since(c.since) > maxFresh {
-			s.o.Log.Warn("disconnecting a client that does not read, or has not said initialize", "client", c.name())
+			s.log.Warn("disconnecting a client that does not read, or has not said initialize", "client", c.name())
 			c.peer.Drop()
 		}
 	}
@@ -272,12 +335,22 @@ func (s *Server) finish() {
 // close disconnects everybody.
 func (s *Server) close() {
 	s.held.Leave()
+	s.engine.EndSessions() // before anybody hears that this is over, and asks the next one
+	s.history.Close()      // before those who wait for our end hear of it, as the log's last line
+	s.log.Info("sidecar ends", "process", os.Getpid(), "runs", s.runs.ran(), "lived", time.Since(s.started).Round(time.Millisecond))
 	var all sync.WaitGroup
 	for _, c := range s.everyone() {
 		all.Go(c.peer.Close)
 	}
 	all.Wait()
 	s.engine.Close()
+}
+
+// isOver says that nobody is served any more.
+func (s *Server) isOver() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.over
 }
 
 // isEnding says whether further runs are refused.

@@ -1,7 +1,7 @@
 // Real agents run code through `sidecar mcp`: each in a linked worktree with a space in its path, each with its own
 // way to say where it is, and each has to hand its model the whole result. Their models are stand-ins.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -41,14 +41,20 @@ async function scene(t: TestContext, agent: Agent, model: Model): Promise<Scene>
   mkdirSync(s.home);
   write(s.home, agent.home?.(s));
   write(s.workspace, agent.project?.(s));
+  const said = execFileSync(binary, ['setup', ...agent.setup], { cwd: workspace, env: environment(agent, s), encoding: 'utf8' });
+  assert.match(said, /^added to /);
   return s;
+}
+
+/** What is in an agent's environment, and so in that of `sidecar setup` before it. */
+function environment(agent: Agent, s: Scene): NodeJS.ProcessEnv {
+  return { HOME: s.home, PATH: `${dirname(s.sidecar)}:${process.env.PATH ?? ''}`, TERM: 'xterm', LANG: 'C.UTF-8', ...agent.env?.(s) };
 }
 
 /** Starts the agent and waits for its end. */
 async function start(agent: Agent, s: Scene): Promise<{ status: number | null; output: string }> {
   const [program, ...args] = commandOf(agent, s);
-  const env = { HOME: s.home, PATH: process.env.PATH, TERM: 'xterm', LANG: 'C.UTF-8', ...agent.env?.(s) };
-  const child = spawn(program, args, { cwd: s.workspace, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: 120_000 });
+  const child = spawn(program, args, { cwd: s.workspace, env: environment(agent, s), stdio: ['ignore', 'pipe', 'pipe'], timeout: 120_000 });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => { output += text; });
   return { status: await new Promise((done) => child.on('close', done)), output };

@@ -25,7 +25,9 @@ export interface Agent {
   args: (s: Scene) => string[];
   /** Variables besides HOME, PATH, TERM and LANG. */
   env?: (s: Scene) => Record<string, string>;
-  /** Files to write first: in its home, and in the workspace. */
+  /** What `sidecar setup` is told to write sidecar's entry: a client and flags. It is called in the workspace. */
+  setup: string[];
+  /** Files to write before that: in its home, and in the workspace. */
   home?: (s: Scene) => Record<string, string>;
   project?: (s: Scene) => Record<string, string>;
   /** Where sidecar learns of the workspace from. */
@@ -39,7 +41,8 @@ const prompt = 'run it';
 export const agents: Record<string, Agent> = {
   claude: {
     program: `@anthropic-ai/claude-code-linux-${process.arch}/claude`,
-    args: (s) => ['-p', prompt, '--mcp-config', JSON.stringify({ mcpServers: { sidecar: { command: s.sidecar, args: ['mcp'] } } }), '--allowedTools', 'mcp__sidecar__run_code'],
+    args: () => ['-p', prompt, '--allowedTools', 'mcp__sidecar__run_code'],
+    setup: ['claude'],
     env: (s) => ({ ANTHROPIC_BASE_URL: s.model, ANTHROPIC_API_KEY: 'dummy', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1', ENABLE_TOOL_SEARCH: 'false' }),
     source: 'roots',
     sees: 'structure',
@@ -47,6 +50,7 @@ export const agents: Record<string, Agent> = {
   codex: {
     program: '@openai/codex/bin/codex.js',
     args: () => ['exec', '--skip-git-repo-check', prompt],
+    setup: ['codex'],
     home: (s) => ({
       '.codex/config.toml': `model = "m1"
 model_provider = "stub"
@@ -56,11 +60,7 @@ sandbox_mode = "danger-full-access"
 [model_providers.stub]
 name = "stub"
 base_url = "${s.model}/v1"
-wire_api = "responses"
-
-[mcp_servers.sidecar]
-command = ${JSON.stringify(s.sidecar)}
-args = ["mcp"]
+wire_api = "responses" # a comment
 `,
     }),
     source: 'codex',
@@ -69,12 +69,12 @@ args = ["mcp"]
   opencode: {
     program: 'opencode-linux-x64-baseline/bin/opencode',
     args: () => ['run', prompt],
+    setup: ['opencode', '--project'],
     project: (s) => ({
       'opencode.json': JSON.stringify({
         model: 'stub/m1',
         provider: { stub: { npm: '@ai-sdk/openai-compatible', name: 'stub', options: { baseURL: `${s.model}/v1`, apiKey: 'dummy' }, models: { m1: { name: 'm1' } } } },
         permission: 'allow',
-        mcp: { sidecar: { type: 'local', command: [s.sidecar, 'mcp'] } },
       }),
     }),
     source: 'roots',
@@ -82,10 +82,11 @@ args = ["mcp"]
   },
   gemini: {
     program: '@google/gemini-cli/bundle/gemini.js',
+    setup: ['gemini'],
     args: () => ['-m', 'gemini-2.5-pro', '--yolo', '-p', prompt],
     env: (s) => ({ GEMINI_API_KEY: 'dummy', GOOGLE_GEMINI_BASE_URL: s.model, GEMINI_CLI_TRUST_WORKSPACE: 'true' }),
-    home: (s) => ({
-      '.gemini/settings.json': JSON.stringify({ security: { auth: { selectedType: 'gemini-api-key' } }, mcpServers: { sidecar: { command: s.sidecar, args: ['mcp'] } } }),
+    home: () => ({
+      '.gemini/settings.json': JSON.stringify({ security: { auth: { selectedType: 'gemini-api-key' } } }, null, 2),
     }),
     source: 'roots',
     sees: 'text',

@@ -44,7 +44,7 @@ for (const mode of ['auto', 'legacy', { pin: '2026-07-28' }] as Mode[]) {
   test(`${name}: runs code in the root of the client`, async (t) => {
     const root = project(t);
     const { client, run, asked } = await modern(t, mode, [root]);
-    assert.deepEqual((await client.listTools()).tools.map((tool) => tool.name), ['list_envs', 'run_code']);
+    assert.deepEqual((await client.listTools()).tools.map((tool) => tool.name), ['close_session', 'list_envs', 'list_sessions', 'run_code']);
     for (let i = 0; i < 3; i++) {
       const { structured } = await run({ language: 'bash', code: 'pwd' });
       assert.deepEqual([structured.stdout.text, structured.workspaceSource], [`${root}\n`, 'roots']);

@@ -1,7 +1,7 @@
 // The official SDK as a client of `sidecar mcp`, with the few types that its results have here.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { ElicitRequestSchema, ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { pathToFileURL } from 'node:url';
 
 /** What one stream of a run printed. */
@@ -26,6 +26,8 @@ export interface Run {
   workspaceSource: string;
   environment: string;
   interpreter?: string;
+  denied?: { host: string; port?: number; why: string; setting?: string }[];
+  session?: { name: string; call: number; lost?: string; ended?: string };
   findings?: { path: string; reason: string; action: string }[];
   notes?: string[];
   gaps?: string[];
@@ -43,6 +45,9 @@ export interface Envs {
   environments: {
     id: string;
     provider: string;
+    summary?: string;
+    notBuilt?: boolean;
+    packages?: string[];
     languages: { language: string; version?: string; program: string; via?: string }[];
     missing: { language: string; hint: string }[];
   }[];
@@ -54,6 +59,8 @@ export interface Envs {
 export interface Answer<T> {
   isError: boolean;
   text: string;
+  /** How the program was started: "warm", "ready" or "cold". */
+  start?: string;
   structured: T & { error?: Failure };
 }
 
@@ -64,7 +71,26 @@ export interface Options {
   args?: string[];
   env?: Record<string, string>;
   cwd?: string;
+  /** The client's name, in the place of sidecar-test. */
+  name?: string;
+  /** Answers questions in the person's place; left out, the client shows no forms. */
+  person?: Person;
 }
+
+/** A question as a client gets it. */
+export interface Question {
+  message: string;
+  requestedSchema: { properties: Record<string, { enum?: string[]; oneOf?: { const: string; title: string }[] }> };
+}
+
+/** A person's answer as a client sends it. */
+export interface Reply {
+  action: 'accept' | 'decline' | 'cancel';
+  content?: Record<string, string>;
+}
+
+/** Who answers questions. signal tells that the answer is wanted no more. */
+export type Person = (question: Question, signal: AbortSignal) => Promise<Reply> | Reply;
 
 /** A connected client. */
 export class Sidecar {
@@ -74,7 +100,12 @@ export class Sidecar {
 
   private constructor(binary: string, options: Options) {
     this.roots = options.roots ?? [];
-    this.client = new Client({ name: 'sidecar-test', version: '1.0.0' }, { capabilities: options.roots ? { roots: { listChanged: true } } : {} });
+    this.client = new Client({ name: options.name ?? 'sidecar-test', version: '1.0.0' }, { capabilities: {
+      ...(options.roots && { roots: { listChanged: true } }),
+      ...(options.person && { elicitation: {} }),
+    } });
+    const { person } = options;
+    if (person) this.client.setRequestHandler(ElicitRequestSchema, async (request, extra) => ({ ...await person(request.params as unknown as Question, extra.signal) }));
     if (options.roots) {
       this.client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: this.roots.map((root) => ({ uri: pathToFileURL(root).href })) }));
     }
@@ -110,6 +141,16 @@ export class Sidecar {
     return this.call<Envs>('list_envs', {});
   }
 
+  /** Calls list_sessions. */
+  async sessions(): Promise<Answer<{ sessions: { name: string; language: string; calls: number }[] }>> {
+    return this.call('list_sessions', {});
+  }
+
+  /** Calls close_session. */
+  async closeSession(session: string): Promise<Answer<{ closed: { name: string }[] }>> {
+    return this.call('close_session', { session });
+  }
+
   private async call<T>(name: string, args: Record<string, unknown>, progress?: (text: string) => void, signal?: AbortSignal): Promise<Answer<T>> {
     const result = await this.client.callTool({ name, arguments: args }, undefined, {
       ...(progress && { onprogress: (p) => { progress(p.message ?? ''); } }),
@@ -118,7 +159,8 @@ export class Sidecar {
       timeout: 120_000,
     });
     const content = result.content as { type: string; text?: string }[];
-    return { isError: result.isError === true, text: content.map((c) => c.text ?? '').join('\n'), structured: result.structuredContent as T & { error?: Failure } };
+    const start = result._meta?.['code.sidecar.dev/start'];
+    return { isError: result.isError === true, ...(typeof start === 'string' && { start }), text: content.map((c) => c.text ?? '').join('\n'), structured: result.structuredContent as T & { error?: Failure } };
   }
 
   /** Ends the connection; the server ends with it. */

@@ -191,12 +191,13 @@ let
     };
   symlinkJoin = { name, paths, postBuild ? "", ... }@a: buildEnv ({ ignoreCollisions = true; } // a);
 
-  writeTextFile = { name, text, executable ? false, destination ? "", ... }: mkDerivation {
-    inherit name text;
+  writeTextFile = { name, text, executable ? false, destination ? "", checkPhase ? "", meta ? { }, passthru ? { }, ... }: mkDerivation {
+    inherit name text meta passthru;
     buildCommand = ''
       target=$out${destination}; mkdir -p "$(dirname "$target")"
       printf %s "$text" > "$target"
       ${lib.optionalString executable ''chmod +x "$target"''}
+      ${checkPhase}
     '';
   };
   writeText = name: text: writeTextFile { inherit name text; };
@@ -472,6 +473,8 @@ let
        for a single invocation of the nix tools.
   '';
 
+  unfree = pname: refusedUnless ((config.allowUnfreePredicate or (_: false)) { inherit pname; name = "${pname}-1.0"; }) "${pname}-1.0" "has an unfree license (‘unfree’)";
+
   # Named by the project's own flake. What is evaluated is evaluated in full; none of these is ever built.
   absent = name: runCommand name { meta.mainProgram = name; } "echo '${name} is not part of the stand-in' >&2; exit 1";
   buildGoModule = { pname, version, src, vendorHash, subPackages ? [ ], nativeBuildInputs ? [ ], postInstall ? "", meta ? { }, ldflags ? [ ], env ? { }, doCheck ? true }:
@@ -503,10 +506,21 @@ let
     go = absent "go";
     shellcheck = absent "shellcheck";
     nixfmt = absent "nixfmt";
+    fd = absent "fd";
+    claude-code = unfree "claude-code";
+    github-copilot-cli = unfree "github-copilot-cli";
     inherit system lib pkgs runCommand buildEnv symlinkJoin writeText writeTextFile writeShellScript writeShellScriptBin;
     inherit busybox coreutils bash glibc patchelf perl lua5_4 ruby nodejs jq ripgrep hello;
     inherit python3 python3Packages perlPackages lua5_4Packages rubyPackages git file tree;
     gitMinimal = git;
+    # The machine's own, where setup.sh was told to take it.
+    nix = if hasSeed "nix" then runCommand "nix-mini" { meta.mainProgram = "nix"; } ''
+      mkdir -p $out
+      cp -r ${seed "nix"}/. $out/
+      chmod -R u+w $out
+      for p in build channel collect-garbage copy-closure env hash instantiate prefetch-url shell store; do ln -s nix $out/bin/nix-$p; done
+      ${patchElfs}
+    '' else absent "nix";
     bashInteractive = bash;
     lua = lua5_4;
     python311 = python3;
@@ -523,6 +537,7 @@ let
     diffutils = applets "diffutils-mini" [ "cmp" "diff" ];
     gnutar = applets "gnutar-mini" [ "tar" ];
     gzip = applets "gzip-mini" [ "gunzip" "gzip" "zcat" ];
+    less = applets "less-mini" [ "less" ];
     which = applets "which-mini" [ "which" ];
     bc = applets "bc-mini" [ "bc" ];
     unfreetool = refusedUnless (config.allowUnfree or false) "unfreetool-1.0" "has an unfree license (‘unfree’)";

@@ -23,6 +23,7 @@ rec {
   getBin = x: x.bin or x.out or x;
   makeBinPath = concatMapStringsSep ":" (p: "${getBin p}/bin");
   makeLibraryPath = concatMapStringsSep ":" (p: "${p}/lib");
+  getName = x: x.pname or (builtins.parseDrvName x.name).name;
   getExe = x: "${getBin x}/bin/${x.meta.mainProgram or x.pname or x.name}";
   genAttrs = names: f: builtins.listToAttrs (map (n: { name = n; value = f n; }) names);
   mapAttrs = builtins.mapAttrs;

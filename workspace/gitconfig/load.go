@@ -11,11 +11,12 @@ import (
 	"code.sidecar.dev/workspace/plainfile"
 )
 
-// Bounds of what one Load reads. MAX_INCLUDE_DEPTH is git's own; the others keep a hostile chain of includes
-// from costing more than a moment.
+// Bounds of what one Load reads. MAX_INCLUDE_DEPTH is git's own; the others keep hostile includes, which may name a large
+// file many times, from costing more than a moment.
 const (
 	maxDepth = 10
 	maxFiles = 256
+	maxBytes = 2 * plainfile.Limit
 )
 
 // Options say how a file is loaded. The zero value follows every include, whatever its condition.
@@ -109,6 +110,8 @@ func (e Entry) text() string {
 type loader struct {
 	opts   Options
 	config *Config
+	// size is how many bytes were read.
+	size int
 }
 
 func (l *loader) load(path, by string, stack []string) {
@@ -116,7 +119,13 @@ func (l *loader) load(path, by string, stack []string) {
 		l.problem("%s: include chain is too long or turns back on itself at %s", by, path)
 		return
 	}
+	if l.size > maxBytes {
+		l.config.Files = append(l.config.Files, File{Path: path, Present: true, By: by})
+		l.problem("git config %s is not read: more than %d bytes were read before it", path, maxBytes)
+		return
+	}
 	data, err := l.opts.Read(path)
+	l.size += len(data)
 	absent := errors.Is(err, fs.ErrNotExist)
 	l.config.Files = append(l.config.Files, File{Path: path, Present: !absent, By: by})
 	if err != nil {

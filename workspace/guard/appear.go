@@ -53,7 +53,7 @@ func (t *tree) nameAppeared(n *node, name string) {
 		if n.kind&(gitDir|admin) != 0 && strings.HasSuffix(name, ".lock") {
 			r.addLock(join(n.path(), name))
 		}
-		if r.held[join(n.path(), name)] {
+		if path := join(n.path(), name); r.held[path] || r.again[path] {
 			r.lostMount(n, name)
 		}
 		if r.names[name] > 0 {

@@ -22,7 +22,7 @@ func (t *tree) linkInGit(n *node, name string, how origin) {
 func (t *tree) auditLinks(r *runState) {
 	for path, made := range r.links {
 		st := t.stampAt(path)
-		if !st.link() || r.holds(path) || r.failed[path] || !made && st.ctime < r.start || st.ino == t.own[path] {
+		if !st.link() || r.holds(path) || r.failed[path] || !made && st.ctime < r.since() || st.ino == t.own[path] {
 			continue
 		}
 		t.moveAside(r, path, "a link in a git directory: git on the host writes through it")

@@ -76,8 +76,8 @@ type BeginOptions struct {
 	// Open are folders below Held ones that the run can write to all the same.
 	Open []string
 	// Replaced, when set, is told of a Held path that a program outside the sandbox replaced: with what it
-	// covered, the kernel drops the mount in the sandbox. It must not wait.
-	Replaced func(path string)
+	// covered, the kernel drops the mount in the sandbox. It calls again once a mount holds the path again.
+	Replaced func(path string, again func())
 	// GitDirs are the git directories known when the run began; their config, hooks, commondir,
 	// config.worktree, gitdir and locks are compared at the end. Nil takes those of Options.
 	GitDirs []string
@@ -134,6 +134,9 @@ func (g *Guard) Ready(ctx context.Context) error { return g.ready(ctx) }
 // Known tells what is there now. Before the first walk ended it is a part.
 func (g *Guard) Known() Known { return g.known() }
 
+// Happened counts what events told of: as long as it is the same, so is what is Known.
+func (g *Guard) Happened() int { return g.happened() }
+
 // Degraded says why the guard cannot rely on events, and what to do; "" when it can.
 func (g *Guard) Degraded() string { return g.degraded() }
 
@@ -145,6 +148,11 @@ func (g *Guard) Begin(o BeginOptions) *Watch { return g.begin(o) }
 
 // Findings are those so far, for showing while the run lasts.
 func (w *Watch) Findings() []Finding { return w.run.all() }
+
+// Look judges what has happened so far while the run goes on, and gives all findings up to now: those of a session between
+// its calls. With all it reads also what no event may tell of: files that have a second name. It is no audit, which only End
+// is: a process that lives can undo what it looks at.
+func (w *Watch) Look(all bool) []Finding { return w.look(all) }
 
 // End audits. Call it when no process of the run is alive. It reads only what is new or changed, and the
 // whole tree only when the guard is degraded; when ctx ends first, the rest is reported later.

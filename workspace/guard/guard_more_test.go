@@ -6,7 +6,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -35,12 +37,41 @@ func TestHeldIsTheHosts(t *testing.T) {
 	p.want(p.end(w))
 }
 
+// TestHeldAgain: a mount that a program of the host took off is made anew. What replaces the file after that is the host's
+// again; what changed in between may be the run's.
+func TestHeldAgain(t *testing.T) {
+	for name, tt := range map[string]struct {
+		between string
+		want    []string
+	}{"nothing in between": {":", nil}, "the run in between": {armIt + ".git/config", []string{"disarmed .git/config"}}} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			p.sh("git init -q .")
+			config, ready := p.root+"/.git/config", make(chan struct{})
+			w := p.guard(Options{}, BeginOptions{GitDirs: []string{p.root + "/.git"}, Held: []string{config},
+				Replaced: func(_ string, again func()) { <-ready; again() }})
+			p.sh("git config me.a 1; " + tt.between)
+			close(ready)
+			for _, key := range []string{"me.b", "core.pager"}[:2-2*len(tt.want)] {
+				for held := false; !held; time.Sleep(time.Millisecond) {
+					w.run.t.mu.Lock()
+					held = w.run.again[config]
+					w.run.t.mu.Unlock()
+				}
+				p.sh("git config " + key + " 2")
+			}
+			p.want(p.end(w), tt.want...)
+			p.sh("git config me.a")
+		})
+	}
+}
+
 func TestChangedIsPutBack(t *testing.T) {
 	both(t, func(t *testing.T, p *place, o Options) {
 		p.sh(hostRepo + "; ln -s n/.git link; mkdir wt; echo gitdir: ../n/.git >wt/.git; mkdir h; echo old >h/run")
 		w := p.guard(o, BeginOptions{GitDirs: []string{p.root + "/.git"}, Watched: []Watched{
 			{Path: p.root + "/link"}, {Path: p.root + "/h", Folder: true}, {Path: p.root + "/inc.conf"}, {Path: p.root + "/.envrc"}}})
-		p.sh(armIt + "n/.git/config; git config alias.y '!evil'; git config branch.main.remote origin; echo evil >n/.git/hooks/pre-commit; rm link; mkdir link; echo evil >h/run; echo new >h/more; echo evil >inc.conf; echo evil >>.envrc")
+		p.sh(armIt + "n/.git/config; git config alias.y '!evil'; git config branch.main.remote origin; echo evil >n/.git/hooks/pre-commit; perl -e 'unlink \"link\"; mkdir \"link\"'; echo evil >h/run; echo new >h/more; echo evil >inc.conf; echo evil >>.envrc")
 		list := p.end(w)
 		p.canary("n")
 		for _, f := range []string{"n/.git/config", ".git/config", "n/.git/hooks/pre-commit", "h/run", "h/more", "inc.conf", "link", ".envrc"} {
@@ -82,6 +113,43 @@ func TestLocks(t *testing.T) {
 		p.sh("touch .git/config.lock n/.git/index.lock")
 		p.want(p.end(w), "disarmed .git/config.lock", "disarmed n/.git/index.lock")
 	})
+}
+
+// A person's git that goes on when a run ends keeps its lock, from whichever work tree of the repository it came.
+func TestLocksOfAPersonsGit(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("macOS does not tell which programs live, so every lock is left")
+	}
+	for name, c := range map[string]struct{ folder, args string }{
+		"in the main work tree": {"../main/sub", ""},
+		"in a linked work tree": {"../other", ""},
+		"from elsewhere":        {"/", " --git-dir=../main/.git"},
+		"of another repository": {"/", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			p.sh("git init -q ../main; cd ../main; git commit -q --allow-empty -m 1; rmdir $ROOT; git worktree add -q $ROOT; git worktree add -q ../other; mkdir sub; cp /bin/bash ../git")
+			common := filepath.Dir(p.root) + "/main/.git"
+			w := p.guard(Options{}, BeginOptions{GitDirs: []string{common + "/worktrees/ws", common}})
+			cmd := exec.Command(filepath.Dir(p.root)+"/git", "-c", "touch "+common+"/index.lock; echo; read"+c.args)
+			if cmd.Dir = c.folder; c.folder != "/" {
+				cmd.Dir = filepath.Join(p.root, c.folder)
+			}
+			in, _ := cmd.StdinPipe()
+			out, _ := cmd.StdoutPipe()
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			_, _ = out.Read(make([]byte, 1))
+			want := "noticed ../main/.git/index.lock"
+			if name == "of another repository" {
+				want = "disarmed ../main/.git/index.lock"
+			}
+			p.want(p.end(w), want)
+			_ = in.Close()
+			_ = cmd.Wait()
+		})
+	}
 }
 
 func TestOverlappingRunsAreBothTold(t *testing.T) {
@@ -152,7 +220,14 @@ func TestTooManyFolders(t *testing.T) {
 	}
 }
 
-func TestLateWalk(t *testing.T) {
+func TestLateWalk(t *testing.T) { lateWalk(t, BeginOptions{RunID: "R"}) }
+
+// TestTheClockIsSetBack: what a run makes after that has an earlier time than the run's beginning had.
+func TestTheClockIsSetBack(t *testing.T) {
+	lateWalk(t, BeginOptions{RunID: "R", Start: time.Now().Add(time.Hour)})
+}
+
+func lateWalk(t *testing.T, o BeginOptions) {
 	p := newPlace(t)
 	p.sh("mkdir -p x/y; git init -q host; git -C host config alias.x '!y'; mkdir -p k/.vscode; echo 1 >k/.vscode/a; echo 1 >k/.envrc")
 	time.Sleep(20 * time.Millisecond)
@@ -161,7 +236,7 @@ func TestLateWalk(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	w := g.Begin(BeginOptions{RunID: "R"})
+	w := g.Begin(o)
 	p.sh("git init -q x/y; " + armIt + "x/y/.git/config; echo 2 >k/.vscode/b; echo >x/.envrc")
 	ctx, stop := context.WithCancel(context.Background())
 	stop()

@@ -190,7 +190,7 @@ func TestArmed(t *testing.T) {
 		"linked":     {"git init -q sub; ln sub/.git/config plain", []string{"disarmed sub/.git/config"}},
 		"deep":       {"mkdir -p a/b/node_modules/c; cd a/b/node_modules/c; git init -q .; " + armIt + ".git/config", []string{"disarmed a/b/node_modules/c/.git/config"}},
 		"objects":    {"git init -q sub; cd sub/.git/objects; git init -q evil; " + armIt + "evil/.git/config", []string{"disarmed sub/.git/objects/evil/.git/config"}},
-		"ext":        {"git init -q sub; git -C sub remote add o 'ext::sh -c x'", []string{"disarmed sub/.git/config"}},
+		"ext":        {"git init -q sub; git -C sub config remote.o.url 'ext::sh -c x'", []string{"disarmed sub/.git/config"}},
 		"hg":         {"mkdir .hg; printf '[hooks]\\nupdate = x\\n' >.hg/hgrc", []string{"disarmed .hg/hgrc"}},
 		"jj":         {"mkdir -p .jj/repo; echo x >.jj/repo/config.toml", []string{"disarmed .jj/repo/config.toml"}},
 		"obeyed":     {"mkdir -p a/.vscode; echo 1 >.envrc; echo 1 >a/.vscode/tasks.json || true; ln -s a .claude", []string{"disarmed .claude", "disarmed .envrc", "disarmed a/.vscode"}},

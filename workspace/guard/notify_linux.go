@@ -143,6 +143,7 @@ func (t *tree) handleAll(b []byte) {
 // handle sorts one event.
 func (t *tree) handle(wd int32, mask uint32, name string) {
 	t.mu.Lock()
+	t.happened++
 	n := t.byWD[wd]
 	switch {
 	case mask&unix.IN_Q_OVERFLOW != 0:

@@ -90,7 +90,7 @@ func (t *tree) bornSince(path string) bool {
 	defer unix.Close(dir)
 	born := bornAt(dir, name)
 	for r := range t.runs {
-		if born != 0 && born < r.start {
+		if born != 0 && born < r.since() {
 			return false
 		}
 	}
@@ -138,12 +138,12 @@ func (t *tree) auditMaybe(r *runState, path string, it *item) {
 	switch {
 	case !st.exists || !it.matches(st) || st.ino == t.own[path]:
 	case t.inNewRepository(path):
-		if st.ctime >= r.start {
+		if st.ctime >= r.since() {
 			r.noticed[path] = it
 		}
-	case st.folder() && !t.bornIn(path, r.start):
+	case st.folder() && !t.bornIn(path, r.since()):
 		t.auditEntries(r, path, it)
-	case st.ctime >= r.start:
+	case st.ctime >= r.since():
 		t.moveAside(r, path, it.reason)
 	}
 }
@@ -171,7 +171,7 @@ func (t *tree) auditEntries(r *runState, path string, it *item) {
 	defer unix.Close(fd)
 	var changed []string
 	_ = readFolder(fd, make([]byte, 8192), func(name []byte, _ uint8) bool {
-		if st := lookAt(fd, string(name)); !isAside(string(name)) && !st.folder() && st.ctime >= r.start {
+		if st := lookAt(fd, string(name)); !isAside(string(name)) && !st.folder() && st.ctime >= r.since() {
 			changed = append(changed, string(name))
 		}
 		return len(changed) < 1000

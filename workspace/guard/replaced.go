@@ -4,6 +4,7 @@ package guard
 
 import (
 	"maps"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,7 +16,7 @@ import (
 func (r *runState) lostMount(n *node, name string) {
 	path := join(n.path(), name)
 	if r.replaced != nil {
-		go r.replaced(path)
+		go r.replaced(path, func() { r.heldAgain(path, stamp{}, mostAgain) })
 	}
 	if n.kind&(gitDir|admin) == 0 || !gitItems[name] {
 		return
@@ -33,8 +34,34 @@ func (r *runState) lostMount(n *node, name string) {
 		snap.texts[name] = string(text)
 	}
 	delete(r.held, path)
+	delete(r.again, path)
 	clear(r.folderHolds)
 	r.touched[n.path()] = true
+}
+
+// mostAgain is how often a mount is asked for that what is replaced meanwhile takes off again.
+const mostAgain = 100
+
+// heldAgain is told that a mount holds a path once more, as it was asked for when the path looked like that. If it still does,
+// only the host can replace it from now on; else, or if a change could have the same time, the mount is asked for anew. What
+// is at the path stays to be judged: the run may have it open since there was no mount.
+func (r *runState) heldAgain(path string, asked stamp, tries int) {
+	time.Sleep(2 * clockTick)
+	t := r.t
+	t.drain()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	is := t.stampAt(path)
+	if asked.exists && is.same(asked) {
+		r.again[path] = true
+		return
+	}
+	if is.ctime+int64(2*clockTick) > now().UnixNano() {
+		is = stamp{}
+	}
+	if tries > 0 && t.runs[r] {
+		go r.replaced(path, func() { r.heldAgain(path, is, tries-1) })
+	}
 }
 
 // copy is a snapshot of a run's own, with nothing in it for nil.

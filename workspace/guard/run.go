@@ -12,14 +12,18 @@ import (
 
 // runState is what the tree keeps of one run. All of it is guarded by the tree's lock.
 type runState struct {
-	t     *tree
-	id    string
+	t  *tree
+	id string
+	// start is when it began by the clock that files are stamped with, began by one that nobody sets.
 	start int64
+	began time.Time
 	storm func()
 	held  map[string]bool
 	open  map[string]bool
+	// again are paths that lost their mount and have another one.
+	again map[string]bool
 	// replaced is told of held paths that lost their mount.
-	replaced func(path string)
+	replaced func(path string, again func())
 	// before are the sites that were there when the run began; snaps are the state of those that no mount
 	// holds, by their path.
 	before map[string]bool
@@ -44,12 +48,14 @@ type runState struct {
 	links map[string]bool
 	// touched are sites that events told of; clean are those that the audit found as they were.
 	touched, clean map[string]bool
+	// looked is how many events had happened when the run was last looked at.
+	looked int
 	// folderHolds remembers holds for folders that many sites lie in.
 	folderHolds map[string]bool
 }
 
 func newRun(t *tree, o BeginOptions) *runState {
-	r := &runState{t: t, id: cleanID(o.RunID), start: o.Start.UnixNano(), storm: o.Storm, replaced: o.Replaced, held: map[string]bool{}, open: map[string]bool{},
+	r := &runState{t: t, id: cleanID(o.RunID), start: o.Start.UnixNano(), began: time.Now(), storm: o.Storm, replaced: o.Replaced, held: map[string]bool{}, again: map[string]bool{}, open: map[string]bool{},
 		before: map[string]bool{}, snaps: map[string]*snapshot{}, sites: map[string]bool{}, maybe: map[string]*item{},
 		noticed: map[string]*item{}, watched: map[string]*watchedState{}, names: map[string]int{},
 		locks: map[string]bool{}, failed: map[string]bool{}, armed: map[string]bool{}, links: map[string]bool{},
@@ -70,6 +76,16 @@ func newRun(t *tree, o BeginOptions) *runState {
 
 // clockTick is the longest tick of the kernel's coarse clock.
 const clockTick = 10 * time.Millisecond
+
+// since is when the run began, by the clock that files are stamped with as it goes now: where that was set back meanwhile,
+// what the run makes has an earlier time than it began at.
+func (r *runState) since() int64 {
+	lasted := time.Since(r.began)
+	if again := now().Add(-lasted).UnixNano(); again < r.start-2*int64(clockTick) {
+		return again
+	}
+	return r.start
+}
 
 // cleanID makes an id fit for a part of a file's name.
 func cleanID(id string) string {
@@ -117,7 +133,7 @@ func (r *runState) blames(c *charge) bool {
 		return snap.differs(r.t, c)
 	}
 	made, found := r.sites[c.site.path]
-	return made || found && c.fresh >= r.start
+	return made || found && c.fresh >= r.since()
 }
 
 // heldByAll says that no active run can have changed path.

@@ -117,6 +117,8 @@ type tree struct {
 	sockets map[string]bool
 	// unreadable are folders that could not be opened; a run may have made them so for the while.
 	unreadable []*node
+	// happened counts events.
+	happened int
 	// queued counts the folders met by the walk at hand; events add theirs.
 	queued, unwatched int
 	walked            chan struct{}

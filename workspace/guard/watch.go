@@ -4,7 +4,6 @@ package guard
 
 import (
 	"context"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -45,6 +44,13 @@ func (g *Guard) ready(ctx context.Context) error {
 func (g *Guard) known() Known {
 	g.tree.drain()
 	return g.tree.known()
+}
+
+func (g *Guard) happened() int {
+	g.tree.drain()
+	g.tree.mu.Lock()
+	defer g.tree.mu.Unlock()
+	return g.tree.happened
 }
 
 func (g *Guard) degraded() string {
@@ -103,8 +109,14 @@ func (g *Guard) begin(o BeginOptions) *Watch {
 			delete(t.sites, path)
 		}
 	}
+	near := t.openFolders()
+	defer near.close()
 	for _, w := range o.Watched {
-		r.watched[w.Path] = t.remember(w)
+		if near.has(w.Path) {
+			r.watched[w.Path] = t.remember(w)
+		} else {
+			r.watched[w.Path] = &watchedState{Watched: w}
+		}
 		_, name := split(w.Path)
 		r.names[name]++
 	}
@@ -224,13 +236,11 @@ func (w *Watch) audit(complete bool) []Finding {
 	t.auditWatched(r)
 	t.auditObeyed(r)
 	t.mu.Unlock()
-	if len(left) > 0 {
-		time.Sleep(lockRest)
-	}
+	isLeft := len(left) == 0 || t.rest(left)
 	t.drain()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.clearLocks(r, left)
+	t.clearLocks(r, left, isLeft)
 	t.auditLinks(r)
 	t.auditSites(r)
 	if complete {
@@ -252,14 +262,7 @@ func (t *tree) auditSites(r *runState) (disarmed int) {
 	for path := range r.sites {
 		paths[path] = true
 	}
-	for _, pointers := range []bool{false, true} {
-		for path := range paths {
-			if s := t.sites[path]; s != nil && (s.form == pointerSite) == pointers {
-				disarmed += t.check(s, true)
-			}
-		}
-	}
-	return disarmed
+	return t.checkPaths(paths)
 }
 
 // later goes on with an audit whose caller would not wait.

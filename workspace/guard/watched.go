@@ -96,10 +96,51 @@ func (t *tree) checkWatched(r *runState, path string) {
 	}
 }
 
+// auditWatched looks at all. Most are names that nothing has, and had.
 func (t *tree) auditWatched(r *runState) {
+	near := t.openFolders()
+	defer near.close()
 	for _, ws := range r.watched {
-		t.checkState(r, ws)
+		if ws.at.exists || near.has(ws.Path) {
+			t.checkState(r, ws)
+			near.close() // it may have moved something
+		}
 	}
+}
+
+// openFolders are folders that are looked into many times in a row, each opened once.
+type openFolders struct {
+	t    *tree
+	open map[string]int
+}
+
+// mostOpen bounds the descriptors that they take.
+const mostOpen = 16
+
+func (t *tree) openFolders() *openFolders { return &openFolders{t: t, open: map[string]int{}} }
+
+func (f *openFolders) close() {
+	for _, fd := range f.open {
+		unix.Close(fd)
+	}
+	clear(f.open)
+}
+
+// has says that there is something at path.
+func (f *openFolders) has(path string) bool {
+	up, name := split(path)
+	fd, known := f.open[up]
+	if !known {
+		if len(f.open) >= mostOpen {
+			f.close()
+		}
+		dir, _, err := f.t.folderOf(path)
+		if err != nil {
+			return f.t.stampAt(path).exists
+		}
+		fd, f.open[up] = dir, dir
+	}
+	return lookAt(fd, name).exists
 }
 
 // checkState compares, moves aside what is new or other, and puts back what was there.

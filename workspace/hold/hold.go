@@ -2,7 +2,7 @@
 // at paths that do not exist and that host programs would obey if they appeared.
 //
 //	ledger := hold.Open(filepath.Join(stateHome, "sidecar", "holds"))
-//	lease, err := ledger.Acquire(runID, []hold.Placeholder{{Path: "/p/.git/commondir", Content: ".\n"}})
+//	lease, err := ledger.Acquire(runID, "/p", []hold.Placeholder{{Path: "/p/.git/commondir", Content: ".\n"}})
 //	…
 //	err = lease.Release()
 //
@@ -61,9 +61,11 @@ func (e *LedgerError) Unwrap() error { return e.Err }
 func Open(dir string) *Ledger { return &Ledger{dir: dir} }
 
 // Acquire makes the placeholders that are missing and shares those that other runs made. When one cannot be
-// made, none stays. The run's id names its record; a process may use one id only once at a time.
-func (l *Ledger) Acquire(runID string, ps []Placeholder) (*Lease, error) {
-	return l.acquire(runID, ps)
+// made, none stays. The run's id names its record; a process may use one id only once at a time. root is the tree in which
+// they mostly are: Release finds them in it also when it was renamed, replaced or unmounted meanwhile, and a Sweep goes on
+// looking for it. "" is none.
+func (l *Ledger) Acquire(runID, root string, ps []Placeholder) (*Lease, error) {
+	return l.acquire(runID, root, ps)
 }
 
 // Release takes the placeholders away that no other living run needs. It may be called more than once.

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 }
 
 func helper(dir string, paths []string) {
-	lease, err := Open(dir).Acquire(fmt.Sprintf("helper%d", os.Getpid()), commondirs(paths...))
+	lease, err := Open(dir).Acquire(fmt.Sprintf("helper%d", os.Getpid()), "", commondirs(paths...))
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -87,7 +87,7 @@ func (o *other) kill()    { o.cmd.Process.Kill(); o.cmd.Wait() }
 
 func acquire(t *testing.T, l *Ledger, id string, ps ...Placeholder) *Lease {
 	t.Helper()
-	lease, err := l.Acquire(id, ps)
+	lease, err := l.Acquire(id, "", ps)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestFailureLeavesNothing(t *testing.T) {
 	os.WriteFile(repo+"/file", nil, 0o644)
 	before := listing(t, repo)
 	for _, bad := range []string{repo + "/missing/x", repo + "/link/x", repo + "/file/x", "relative", "/"} {
-		_, err := l.Acquire("r1", commondirs(repo+"/ok", bad))
+		_, err := l.Acquire("r1", "", commondirs(repo+"/ok", bad))
 		if err == nil || !strings.Contains(err.Error(), bad) {
 			t.Errorf("%q: error %v", bad, err)
 		}
@@ -254,7 +254,7 @@ func TestFailureLeavesNothing(t *testing.T) {
 		wantListing(t, l.dir, "lock\n")
 	}
 	for _, id := range []string{"", "../x", "a/b", ".hidden"} {
-		if _, err := l.Acquire(id, nil); err == nil {
+		if _, err := l.Acquire(id, "", nil); err == nil {
 			t.Errorf("run id %q is taken", id)
 		}
 	}
@@ -266,7 +266,7 @@ func TestManyRunsAtOnce(t *testing.T) {
 	for i := range 16 {
 		wg.Go(func() {
 			for j := range 20 {
-				lease, err := l.Acquire(fmt.Sprintf("r%d-%d", i, j), commondirs(repo+"/commondir", fmt.Sprintf("%s/own%d", repo, i)))
+				lease, err := l.Acquire(fmt.Sprintf("r%d-%d", i, j), "", commondirs(repo+"/commondir", fmt.Sprintf("%s/own%d", repo, i)))
 				if err != nil || len(lease.Existing) > 0 {
 					t.Errorf("acquire: %v", err)
 					return
@@ -289,12 +289,12 @@ func TestStepwiseFollowsNoLinks(t *testing.T) {
 	_, repo := ledgerAndRepo(t)
 	os.MkdirAll(repo+"/a/b", 0o755)
 	os.Symlink("a", repo+"/l")
-	fd, err := openStepwise(repo + "/a/b")
+	fd, err := openStepwise(unix.AT_FDCWD, repo+"/a/b")
 	if err != nil {
 		t.Fatal(err)
 	}
 	unix.Close(fd)
-	if fd, err := openStepwise(repo + "/l/b"); err == nil {
+	if fd, err := openStepwise(unix.AT_FDCWD, repo+"/l/b"); err == nil {
 		unix.Close(fd)
 		t.Fatal("a link was followed")
 	}
@@ -305,7 +305,7 @@ func BenchmarkAcquireRelease(b *testing.B) {
 	l := Open(base + "/holds")
 	ps := append(commondirs(base+"/a", base+"/b"), Placeholder{Path: base + "/hooks", Folder: true})
 	for b.Loop() {
-		lease, err := l.Acquire("r", ps)
+		lease, err := l.Acquire("r", "", ps)
 		if err != nil {
 			b.Fatal(err)
 		}

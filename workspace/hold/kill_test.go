@@ -34,7 +34,7 @@ func ofEveryKind(repo string) []Placeholder {
 func forever(dir, repo string) {
 	fmt.Println("ready")
 	for i := 0; ; i++ {
-		lease, err := Open(dir).Acquire(fmt.Sprintf("forever%d-%d", os.Getpid(), i), ofEveryKind(repo))
+		lease, err := Open(dir).Acquire(fmt.Sprintf("forever%d-%d", os.Getpid(), i), "", ofEveryKind(repo))
 		if err == nil && len(lease.Existing) > 0 {
 			err = fmt.Errorf("existing: %v", lease.Existing)
 		}
@@ -151,7 +151,7 @@ func TestSweepGoesOnPastWhatResists(t *testing.T) {
 // requireUnnamed skips where a file cannot be filled before it is named.
 func requireUnnamed(t *testing.T) {
 	t.Helper()
-	dir, err := openFolder(filepath.Dir(t.TempDir()))
+	dir, err := openFolder(unix.AT_FDCWD, filepath.Dir(t.TempDir()))
 	if err == nil {
 		err = publishWhole(dir, "unnamed", "")
 		unix.Close(dir)
@@ -169,7 +169,7 @@ func TestBothWaysOfMakingAFile(t *testing.T) {
 			if name == "unnamed" {
 				requireUnnamed(t)
 			}
-			dir, err := openFolder(repo)
+			dir, err := openFolder(unix.AT_FDCWD, repo)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,7 +22,11 @@ const suffix = ".run"
 type record struct {
 	file  *os.File
 	name  string
+	tree  tree
 	Holds []held `json:"holds"`
+	// Root is the tree that they are in, Inode its number.
+	Root  string `json:"root,omitempty"`
+	Inode uint64 `json:"inode,omitempty"`
 }
 
 // held is one placeholder of a record, and the folders made for it, outermost first.
@@ -42,11 +47,20 @@ func (l *Ledger) locked(f func() error) error {
 		return &LedgerError{l.dir, fmt.Errorf("the lock of the placeholder records: %w", err)}
 	}
 	defer lock.Close()
-	if err := flock(lock, unix.LOCK_EX); err != nil {
-		return &LedgerError{l.dir, fmt.Errorf("locking %q: %w", lock.Name(), err)}
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond / 2) {
+		err := flock(lock, unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return f()
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(end) {
+			return &LedgerError{l.dir, fmt.Errorf("locking %q, which another sidecar holds (is one stopped?): %w", lock.Name(), err)}
+		}
 	}
-	return f()
 }
+
+// patience is how long the lock of another process is waited for, which has it for milliseconds: one that was stopped with it
+// must not keep all others waiting.
+var patience = 5 * time.Second
 
 // flock retries when a signal interrupts it, as Go's runtime sends many.
 func flock(f *os.File, how int) error {
@@ -58,18 +72,18 @@ func flock(f *os.File, how int) error {
 	}
 }
 
-func (l *Ledger) acquire(runID string, ps []Placeholder) (le *Lease, err error) {
+func (l *Ledger) acquire(runID, root string, ps []Placeholder) (le *Lease, err error) {
 	if runID == "" || runID[0] == '.' || strings.ContainsAny(runID, "/\x00") {
 		return nil, fmt.Errorf("run id %q cannot name a record", runID)
 	}
 	err = l.locked(func() error {
-		le, err = l.acquireLocked(runID, ps)
+		le, err = l.acquireLocked(runID, root, ps)
 		return err
 	})
 	return le, err
 }
 
-func (l *Ledger) acquireLocked(runID string, ps []Placeholder) (*Lease, error) {
+func (l *Ledger) acquireLocked(runID, root string, ps []Placeholder) (*Lease, error) {
 	living, err := l.living()
 	if err != nil {
 		return nil, err
@@ -81,7 +95,11 @@ func (l *Ledger) acquireLocked(runID string, ps []Placeholder) (*Lease, error) {
 	if len(le.record.Holds) == 0 {
 		return le, nil
 	}
+	if err := le.record.plant(root); err != nil {
+		return nil, err
+	}
 	if err := le.record.write(); err != nil {
+		le.record.tree.close()
 		return nil, &LedgerError{l.dir, fmt.Errorf("recording placeholders: %w", err)}
 	}
 	if err := le.make(); err != nil {
@@ -181,6 +199,7 @@ func (r *record) write() error {
 func (r *record) drop() error {
 	err := os.Remove(r.name)
 	r.file.Close()
+	r.tree.close()
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -191,7 +210,7 @@ func (r *record) drop() error {
 func (r *record) undo(living needs) error {
 	var errs []error
 	for _, h := range r.Holds {
-		if err := h.remove(living, ours); err != nil {
+		if err := h.remove(r.tree, living, ours); err != nil {
 			errs = append(errs, fmt.Errorf("placeholder %q stays: %w", h.Path, err))
 		}
 	}
@@ -247,17 +266,20 @@ func (l *Ledger) living(except ...string) (needs, error) {
 }
 
 // sweep undoes a dead run's record, with what its process had only begun to write; a record whose placeholders
-// resist is kept.
+// resist is kept, and one whose tree is away.
 func (r *record) sweep(living needs) error {
 	defer r.file.Close()
 	var errs []error
 	for _, h := range r.Holds {
-		if err := h.remove(living, begun); err != nil && !errors.Is(err, unix.ENOENT) {
+		if err := h.remove(tree{}, living, begun); err != nil && !errors.Is(err, unix.ENOENT) {
 			errs = append(errs, err)
 		}
 	}
 	if len(errs) > 0 {
 		return errors.Join(errs...)
+	}
+	if r.isAway() {
+		return nil
 	}
 	return r.drop()
 }

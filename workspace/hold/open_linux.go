@@ -10,17 +10,17 @@ import (
 // stepFlags open a folder without needing the right to read it.
 const stepFlags = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
-// openFolder opens dir; a symbolic link anywhere on the way is an error. Kernels before 5.6 and some
+// openFolder opens dir, which is absolute, or relative to the folder at; a symbolic link anywhere on the way is an error. Kernels before 5.6 and some
 // containers' filters have no openat2.
-func openFolder(dir string) (int, error) {
+func openFolder(at int, dir string) (int, error) {
 	how := unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
 	}
 	for {
-		fd, err := unix.Openat2(unix.AT_FDCWD, dir, &how)
+		fd, err := unix.Openat2(at, dir, &how)
 		if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
-			return openStepwise(dir)
+			return openStepwise(at, dir)
 		}
 		if !errors.Is(err, unix.EINTR) {
 			return fd, err

@@ -24,7 +24,7 @@ var errTaken = errors.New("something else is there now")
 func openParents(path string) (fd int, missing []string, err error) {
 	dir := filepath.Dir(path)
 	for {
-		fd, err = openFolder(dir)
+		fd, err = openFolder(unix.AT_FDCWD, dir)
 		if !errors.Is(err, unix.ENOENT) {
 			break
 		}
@@ -37,9 +37,14 @@ func openParents(path string) (fd int, missing []string, err error) {
 	return fd, missing, nil
 }
 
-// openStepwise opens a folder one component at a time, so that no link on the way is followed.
-func openStepwise(dir string) (int, error) {
-	fd, err := unix.Open("/", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+// openStepwise opens a folder one component at a time, so that no link on the way is followed. dir is absolute, or relative to
+// the folder at.
+func openStepwise(at int, dir string) (int, error) {
+	start := "."
+	if filepath.IsAbs(dir) {
+		start = "/"
+	}
+	fd, err := unix.Openat(at, start, stepFlags, 0)
 	for _, name := range strings.Split(strings.Trim(dir, "/"), "/") {
 		if err != nil || name == "" {
 			break
@@ -57,7 +62,7 @@ func (h held) make() error {
 	if err := h.makeParents(); err != nil {
 		return err
 	}
-	dir, err := openFolder(filepath.Dir(h.Path))
+	dir, err := openFolder(unix.AT_FDCWD, filepath.Dir(h.Path))
 	if err != nil {
 		return err
 	}
@@ -78,7 +83,7 @@ func (h held) make() error {
 
 func (h held) makeParents() error {
 	for _, p := range h.Parents {
-		dir, err := openFolder(filepath.Dir(p))
+		dir, err := openFolder(unix.AT_FDCWD, filepath.Dir(p))
 		if err != nil {
 			return err
 		}
@@ -138,13 +143,13 @@ func writeAll(fd int, content string) error {
 
 // remove takes the placeholder away unless another run needs it or it is not what mine tells from the host's,
 // and then the folders made for it that are empty.
-func (h held) remove(living needs, mine func(dir int, h held) bool) error {
+func (h held) remove(in tree, living needs, mine func(dir int, h held) bool) error {
 	if living.wants(h.Path) {
 		return nil
 	}
-	dir, err := openFolder(filepath.Dir(h.Path))
+	dir, err := in.open(filepath.Dir(h.Path))
 	if gone(err) {
-		return h.removeParents(living)
+		return h.removeParents(in, living)
 	}
 	if err != nil {
 		return err
@@ -156,16 +161,16 @@ func (h held) remove(living needs, mine func(dir int, h held) bool) error {
 	if err != nil {
 		return err
 	}
-	return h.removeParents(living)
+	return h.removeParents(in, living)
 }
 
-func (h held) removeParents(living needs) error {
+func (h held) removeParents(in tree, living needs) error {
 	for i := len(h.Parents) - 1; i >= 0; i-- {
 		p := h.Parents[i]
 		if living.wants(p) {
 			return nil
 		}
-		dir, err := openFolder(filepath.Dir(p))
+		dir, err := in.open(filepath.Dir(p))
 		if gone(err) {
 			continue
 		}

@@ -12,8 +12,17 @@ import (
 // maxLinks bounds a chain of symbolic links, as the kernel does.
 const maxLinks = 40
 
-// Real is filepath.EvalSymlinks for absolute paths: it looks at every part of the way.
+// Real is filepath.EvalSymlinks for absolute paths: it looks at every part of the way. The result is spelled as the file
+// system spells it.
 func (l *Looks) Real(path string) (string, error) {
+	real, err := l.resolved(path)
+	if err == nil && filepath.IsAbs(real) {
+		real = spelled(real)
+	}
+	return real, err
+}
+
+func (l *Looks) resolved(path string) (string, error) {
 	if l == nil || !filepath.IsAbs(path) {
 		return filepath.EvalSymlinks(path)
 	}

@@ -10,6 +10,11 @@ interface Fixture {
   asks?: true;
 }
 
+/** Wants names that no setting allows. */
+const reach = (...names: string[]): Fixture => ({
+  arguments: { language: 'python', code: `import urllib.request\nfor name in ${JSON.stringify(names)}:\n    try: urllib.request.urlopen(f"http://{name}/")\n    except OSError as e: print(e)\n` },
+});
+
 const bash = (code: string): Fixture => ({ arguments: { language: 'bash', code } });
 
 const fixtures: Record<string, Fixture> = {
@@ -28,6 +33,11 @@ const fixtures: Record<string, Fixture> = {
   // What is asked for differs (elicitation). That there is a question, how it is marked, and what becomes of answers
   // that are none, does not.
   test_input_required_result_elicitation: { ...bash('pwd'), asks: true },
+  // These ask the person. What the suite answers is none of what is offered.
+  test_elicitation: reach('one.test'),
+  test_input_required_result_request_state: reach('one.test'),
+  test_input_required_result_tampered_state: reach('one.test'),
+  test_input_required_result_multi_round: reach('one.test', 'two.test'),
 };
 
 /** The message to send on; asks says that the server must not know its workspace. */

@@ -34,7 +34,7 @@ for (const era of ['legacy', 'auto', 'modern']) {
     const { status, stdout, stderr } = await inspect(t, sidecar, '--protocol-era', era, '--strict', '--method', 'tools/list');
     assert.deepEqual([status, stderr], [0, '']);
     const { tools } = JSON.parse(stdout) as { tools: { name: string }[] };
-    assert.deepEqual(tools.map((tool) => tool.name), ['list_envs', 'run_code']);
+    assert.deepEqual(tools.map((tool) => tool.name), ['close_session', 'list_envs', 'list_sessions', 'run_code']);
   });
 
   await test(`${era}: runs code, without a word on the side`, async (t) => {

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"code.sidecar.dev/sidecar/protocol"
+)
+
+func sessionsCommand(f *flags, t terminal) *cobra.Command {
+	c := showCommand("sessions", "List the interpreters that runs with --session have kept", t, func(ctx context.Context) (any, string, error) {
+		c, err := f.attach(ctx, t)
+		if err != nil {
+			return nil, "", err
+		}
+		defer c.Close()
+		var r protocol.ListSessionsResult
+		err = c.Call(ctx, protocol.MethodListSessions, nil, &r)
+		return r.Sessions, sessionsText(r.Sessions, time.Now()), err
+	})
+	c.AddCommand(closeSessionCommand(f, t))
+	return c
+}
+
+func closeSessionCommand(f *flags, t terminal) *cobra.Command {
+	var p protocol.CloseSessionParams
+	c := &cobra.Command{
+		Use:   "close NAME",
+		Short: "End a session: its interpreter, its state, and what it left running",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			of, err := f.attach(c.Context(), t)
+			if err != nil {
+				return err
+			}
+			defer of.Close()
+			p.Name = args[0]
+			var r protocol.CloseSessionResult
+			if err := of.Call(c.Context(), protocol.MethodCloseSession, p, &r); err != nil {
+				return err
+			}
+			for _, s := range r.Closed {
+				say(t, fmt.Sprintf("closed: %s (%s)", s.Name, s.Language))
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVarP(&p.Language, "language", "l", "", "only the session of this `language`")
+	return c
+}
+
+func sessionsText(all []protocol.NamedSession, now time.Time) string {
+	if len(all) == 0 {
+		return "no sessions; `sidecar run --session NAME` starts one\n"
+	}
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, s := range all {
+		_, _ = fmt.Fprintf(w, "%s\t%s\n", clean(s.Name), clean(sessionText(s, now)))
+	}
+	_ = w.Flush()
+	return b.String()
+}
+
+// sessionText is a session without its name; ages are left out at the zero time.
+func sessionText(s protocol.NamedSession, now time.Time) string {
+	text := fmt.Sprintf("%s  %d calls", s.Language, s.Calls)
+	switch {
+	case s.Run != "":
+		text += "  run " + s.Run + " goes on"
+	case !now.IsZero():
+		text += fmt.Sprintf("  unused for %s", now.Sub(s.Used).Round(time.Second))
+	}
+	if s.Client != "" {
+		text += "  by " + s.Client
+	}
+	return text
+}
+
+// inProcessSession refuses a session that would end with the command.
+func inProcessSession(name string, inProcess bool) error {
+	if name == "" || !inProcess {
+		return nil
+	}
+	return usage("leave out one of them", "--session is kept by the project's sidecar, which --in-process does without")
+}
+
+func (s shared) sessions(ctx context.Context, root string) ([]protocol.NamedSession, error) {
+	var r protocol.ListSessionsResult
+	err := s.pool.Ask(ctx, root, protocol.MethodListSessions, nil, &r)
+	return r.Sessions, err
+}
+
+func (s shared) closeSession(ctx context.Context, root string, p protocol.CloseSessionParams) ([]protocol.NamedSession, error) {
+	var r protocol.CloseSessionResult
+	err := s.pool.Ask(ctx, root, protocol.MethodCloseSession, p, &r)
+	return r.Closed, err
+}
+
+func (e *engines) sessions(_ context.Context, root string) ([]protocol.NamedSession, error) {
+	made, err := e.of(root)
+	if err != nil {
+		return nil, err
+	}
+	return made.Sessions(), nil
+}
+
+func (e *engines) closeSession(_ context.Context, root string, p protocol.CloseSessionParams) ([]protocol.NamedSession, error) {
+	made, err := e.of(root)
+	if err != nil {
+		return nil, err
+	}
+	return made.CloseSession(p.Name, p.Language)
+}

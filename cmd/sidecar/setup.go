@@ -1,0 +1,164 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"code.sidecar.dev/sidecar/protocol"
+	"code.sidecar.dev/sidecar/setup"
+)
+
+// setupFlags are those of sidecar setup.
+type setupFlags struct {
+	*flags
+	print, remove, project, force, json bool
+	program                             string
+}
+
+func setupCommand(f *flags, t terminal) *cobra.Command {
+	s := &setupFlags{flags: f}
+	c := &cobra.Command{
+		Use:   "setup [flags] [CLIENT]",
+		Short: "Put sidecar into the settings of an MCP client, or print settings of an editor; without a name, list them",
+		Long: `Put sidecar into the settings of an MCP client, or print settings of an editor. Without a name,
+list the clients: which are on this machine, and which have sidecar.
+
+Of the file only the entry changes: comments and formatting stay, a link stays a link, and what
+was there before is kept in sidecar's state folder. An entry that is there already is left alone,
+one that starts something else, too (--force replaces it), and so is a file that cannot be read.`,
+		Example:   "  sidecar setup claude\n  sidecar setup codex --project\n  sidecar setup claude-desktop --workspace ~/shop\n  sidecar setup cursor --print\n  sidecar setup zed --remove",
+		Args:      cobra.MaximumNArgs(1),
+		ValidArgs: setupNames(),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return s.list(t)
+			}
+			return s.one(args[0], t)
+		},
+	}
+	fs := c.Flags()
+	fs.BoolVar(&s.print, "print", false, "print the entry, and change nothing")
+	fs.BoolVar(&s.remove, "remove", false, "take the entry out")
+	fs.BoolVar(&s.project, "project", false, "in the settings that belong to the project, for everybody who opens it")
+	fs.BoolVar(&s.force, "force", false, "replace an entry that starts something else, or is switched off")
+	fs.StringVar(&s.program, "program", "", "what the entry starts, in place of this `sidecar`")
+	fs.BoolVar(&s.json, "json", false, "print the list as JSON")
+	c.MarkFlagsMutuallyExclusive("print", "remove")
+	return c
+}
+
+func setupNames() (names []string) {
+	for _, c := range setup.Clients() {
+		names = append(names, c.Name)
+	}
+	for _, e := range setup.Editors() {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+// one does what the flags say for one client.
+func (s *setupFlags) one(name string, t terminal) error {
+	if e, ok := setup.EditorNamed(name); ok {
+		say(t, fmt.Sprintf("settings of %s: %s", e.Title, e.Where))
+		_, _ = fmt.Fprint(t.out, e.Settings())
+		return nil
+	}
+	c, ok := setup.Named(name)
+	if !ok {
+		return &protocol.Error{Kind: protocol.BadRequest, Message: fmt.Sprintf("no client is called %q", name), Hint: "there are " + strings.Join(setupNames(), ", ")}
+	}
+	root, err := s.projectOf(c)
+	if err != nil {
+		return err
+	}
+	path := c.Path(s.scope(), machine(), root)
+	if path == "" {
+		return &protocol.Error{Kind: protocol.BadRequest, Message: c.Title + " has no settings of a project", Hint: "leave --project out"}
+	}
+	command := s.command(c, root)
+	if s.print {
+		say(t, fmt.Sprintf("for %s: %s", c.Title, path))
+		_, _ = fmt.Fprint(t.out, c.Render(command))
+		return nil
+	}
+	return s.edit(c, path, root, command, t)
+}
+
+func (s *setupFlags) scope() setup.Scope {
+	if s.project {
+		return setup.Project
+	}
+	return setup.User
+}
+
+// projectOf is the project's root where it matters: it holds the settings, or the client has to be told of it.
+func (s *setupFlags) projectOf(c setup.Client) (string, error) {
+	if s.project || c.Folderless && !s.remove || s.workspace != "" {
+		return s.here()
+	}
+	return "", nil
+}
+
+// command is what an entry starts. A person's own has the whole path, since programs that a desktop starts have another
+// PATH than a terminal; in a project's it is the name, which everybody has.
+func (s *setupFlags) command(c setup.Client, root string) setup.Command {
+	program := s.program
+	switch {
+	case program != "":
+	case s.project:
+		program = setup.Name
+	default:
+		program = ownPath()
+	}
+	args := []string{"mcp"}
+	if root != "" && !s.project {
+		args = append(args, "--workspace", root)
+	}
+	return setup.Command{Program: program, Args: args, Same: func(other string) bool { return sameProgram(other, program) }}
+}
+
+// ownPath is where PATH has this program, which stays when it is updated; else where it is.
+func ownPath() string {
+	own, err := os.Executable()
+	if err != nil {
+		return setup.Name
+	}
+	if found, err := exec.LookPath(setup.Name); err == nil && sameProgram(found, own) {
+		if whole, err := filepath.Abs(found); err == nil {
+			return whole
+		}
+	}
+	return own
+}
+
+func sameProgram(a, b string) bool {
+	first, err := exec.LookPath(a)
+	if err != nil {
+		return false
+	}
+	second, err := exec.LookPath(b)
+	if err != nil {
+		return false
+	}
+	one, err := os.Stat(first)
+	if err != nil {
+		return false
+	}
+	two, err := os.Stat(second)
+	return err == nil && os.SameFile(one, two)
+}
+
+func machine() setup.Machine {
+	home, _ := os.UserHomeDir() // main made sure that there is one
+	return setup.Machine{OS: runtime.GOOS, Home: home, Env: os.Getenv, Exists: func(path string) bool {
+		_, err := os.Lstat(path)
+		return err == nil
+	}}
+}

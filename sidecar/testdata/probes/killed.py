@@ -1,0 +1,3 @@
+import os, signal
+print('buffered')
+os.kill(os.getpid(), signal.SIGTERM)

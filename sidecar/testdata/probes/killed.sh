@@ -1,0 +1,1 @@
+kill -TERM $$; echo not here

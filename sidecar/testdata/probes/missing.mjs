@@ -1,0 +1,1 @@
+import "no-such-package"; console.log(1)

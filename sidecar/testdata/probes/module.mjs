@@ -1,0 +1,10 @@
+import own from 'own';
+import near from './near.mjs';
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+console.log(own.name, near, import.meta.url, import.meta.dirname, import.meta.filename, process.argv, process.cwd(), typeof require, this);
+console.log(Object.getOwnPropertyNames(globalThis).sort().join(), process.eventNames(), Object.keys(import.meta));
+console.log(createRequire(process.cwd() + '/x').resolve('own'), fs.readFileSync(0, 'utf8'));
+const { default: again } = await import('own'); console.log(again === own);
+export const x = 1;
+null.missing;

@@ -1,0 +1,2 @@
+console.log("before"); function f() { throw new TypeError("uncaught") }
+f()

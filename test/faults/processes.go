@@ -1,0 +1,128 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"code.sidecar.dev/sandbox/shim"
+)
+
+// process is one below this one.
+type process struct {
+	pid, parent int
+	state       byte
+	// args are its arguments, each ended by a zero.
+	args string
+}
+
+// processes are all below this one, without those that have ended.
+func processes() (below []process) {
+	var all []process
+	names, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, name := range names {
+		if p, ok := read(name); ok {
+			all = append(all, p)
+		}
+	}
+	in := map[int]bool{os.Getpid(): true}
+	for grows := true; grows; {
+		grows = false
+		for _, p := range all {
+			if in[p.parent] && !in[p.pid] {
+				in[p.pid], grows = true, true
+			}
+		}
+	}
+	for _, p := range all {
+		if in[p.pid] && p.pid != os.Getpid() && p.state != 'Z' {
+			below = append(below, p)
+		}
+	}
+	return below
+}
+
+// read reads a process as proc(5) has it.
+func read(stat string) (process, bool) {
+	text, err := os.ReadFile(stat)
+	if err != nil {
+		return process{}, false
+	}
+	_, rest, _ := strings.Cut(string(text[strings.LastIndexByte(string(text), ')')+1:]), " ")
+	fields := strings.Fields(rest)
+	pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(stat)))
+	parent, _ := strconv.Atoi(fields[1])
+	args, _ := os.ReadFile(filepath.Join(filepath.Dir(stat), "cmdline"))
+	return process{pid, parent, fields[0][0], string(args)}, true
+}
+
+// reap collects the dead whose parents are gone: this process is theirs now.
+func reap() {
+	for {
+		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+		if err != nil || pid <= 0 {
+			return
+		}
+	}
+}
+
+// role is a part that a process has; it is asked with all processes.
+type role struct {
+	name string
+	has  func(p process, all []process) bool
+}
+
+var (
+	theServer = role{"the sidecar", func(p process, _ []process) bool { return strings.Contains(p.args, "\x00serve\x00--workspace\x00") }}
+	theClient = role{"sidecar run", func(p process, _ []process) bool { return strings.Contains(p.args, "\x00run\x00--language\x00") }}
+	theMCP    = role{"sidecar mcp", func(p process, _ []process) bool { return strings.HasSuffix(p.args, "sidecar\x00mcp\x00") }}
+	theLSP    = role{"sidecar lsp", func(p process, _ []process) bool { return strings.HasSuffix(p.args, "sidecar\x00lsp\x00") }}
+	theBwrap  = role{"bubblewrap", func(p process, all []process) bool { return isBwrap(p) && !isBwrap(parent(p, all)) }}
+	theFirst  = role{"the sandbox's first process", func(p process, all []process) bool { return isBwrap(p) && isBwrap(parent(p, all)) }}
+	theShim   = role{"the shim", func(p process, _ []process) bool { return p.args == shim.Program+"\x00" }}
+	theCode   = role{"the program", func(p process, all []process) bool {
+		return parent(p, all).args == shim.Program+"\x00" && p.args != parent(p, all).args
+	}}
+)
+
+func isBwrap(p process) bool { return strings.Contains(p.args, "bwrap\x00--args\x00") }
+
+func parent(p process, all []process) process {
+	for _, q := range all {
+		if q.pid == p.parent {
+			return q
+		}
+	}
+	return process{}
+}
+
+// pids are the processes that have a part.
+func (r role) pids() (pids []int) {
+	all := processes()
+	for _, p := range all {
+		if r.has(p, all) {
+			pids = append(pids, p.pid)
+		}
+	}
+	return pids
+}
+
+func (r role) isThere() bool { return len(r.pids()) > 0 }
+
+// signal sends one to all that have a part, of which there must be some.
+func (r role) signal(s unix.Signal) error {
+	pids := r.pids()
+	if len(pids) == 0 {
+		return fmt.Errorf("there is no process of %s", r.name)
+	}
+	for _, pid := range pids {
+		_ = unix.Kill(pid, s)
+	}
+	return nil
+}
