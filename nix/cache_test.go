@@ -211,7 +211,7 @@ func builders(t *testing.T, name string) []string {
 				left = append(left, link+" "+dir)
 			}
 		}
-		if len(left) == 0 || time.Since(began) > 3*time.Second {
+		if len(left) == 0 || time.Since(began) > 20*time.Second {
 			return left
 		}
 	}

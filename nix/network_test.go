@@ -23,7 +23,7 @@ func TestSilentSubstituter(t *testing.T) {
 	if _, err := openWith(t, o).Build(t.Context(), Spec{Nixpkgs: unique(t)}, nil); err != nil {
 		t.Error(err)
 	}
-	if took := time.Since(began); took > 15*time.Second {
+	if took := time.Since(began); took > 60*time.Second {
 		t.Errorf("it took %v", took)
 	}
 }

@@ -346,7 +346,7 @@ func TestWaitingCostsNoTime(t *testing.T) {
 	a := b.stand(true, "echo ran")
 	waiting(t)
 	time.Sleep(50 * time.Millisecond)
-	a.limits.Time = 20 * time.Second
+	a.limits.Time = 2 * time.Minute
 	end, out, err := a.run(t.Context(), sandbox.IO{})
 	if err != nil || end.Limit != "" || out != "ran\n" {
 		t.Errorf("%v %+v %q", err, end, out)

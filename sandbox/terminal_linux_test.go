@@ -33,7 +33,7 @@ func (s *screen) Write(b []byte) (int, error) {
 
 func (s *screen) await(t *testing.T, text string) {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(60 * time.Second)
 	for !strings.Contains(s.String(), text) {
 		select {
 		case <-s.grew:
@@ -82,7 +82,7 @@ func (s *session) ended(t *testing.T) sandbox.End {
 	select {
 	case end := <-s.end:
 		return end
-	case <-time.After(20 * time.Second):
+	case <-time.After(60 * time.Second):
 		t.Fatalf("the session does not end; the terminal shows:\n%s", s.String())
 		return sandbox.End{}
 	}
@@ -126,7 +126,7 @@ func TestAProgramIsStoppedAndContinued(t *testing.T) {
 		if signal != 20 {
 			t.Errorf("stopped by signal %d, want SIGTSTP", signal)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(60 * time.Second):
 		t.Fatal("nobody was told of the stop")
 	}
 	b.control.Continue()

@@ -338,7 +338,7 @@ func TestDiscoverHostileFiles(t *testing.T) {
 				HarmlessGlobal(ws, l.getenv)
 				RunSettings(ws)
 				ws.ReadableOutside()
-				if took := time.Since(start); took > 2*time.Second {
+				if took := time.Since(start); took > 30*time.Second {
 					t.Errorf("%s: took %v", file, took)
 				}
 			}

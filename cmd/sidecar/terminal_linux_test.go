@@ -82,7 +82,7 @@ func TestControlCInAFlood(t *testing.T) {
 	at := time.Now()
 	p.press("\x03")
 	p.await(prompt)
-	if took := time.Since(at); took > 2*time.Second {
+	if took := time.Since(at); took > 15*time.Second {
 		t.Errorf("the prompt came after %v", took)
 	}
 	p.types(`echo "status=$?"`)

@@ -18,7 +18,7 @@ import (
 // await waits for a condition of the process that nothing tells of.
 func await(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !ok(); runtime.Gosched() {
+	for end := time.Now().Add(time.Minute); !ok(); runtime.Gosched() {
 		if time.Now().After(end) {
 			buf := make([]byte, 1<<20)
 			t.Fatalf("%s did not come about\n%s", what, buf[:runtime.Stack(buf, true)])

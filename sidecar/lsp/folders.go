@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -180,17 +181,10 @@ func (e *editor) rootFor(what string) (string, error) {
 		}
 	}
 	if best.path != "" || e.o.Flag != "" {
-		return first(best.root, all[0].root), best.err
+		return cmp.Or(best.root, all[0].root), best.err
 	}
 	f := e.at(folderOf(path))
 	return f.root, f.err
-}
-
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // isInside says whether path is dir or lies below it.

@@ -147,6 +147,13 @@ func (l *link) take(c *client.Client) error {
 	return nil
 }
 
+// isAttached says that there is a connection, to the sidecar that has this socket.
+func (l *link) isAttached(socket os.FileInfo) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.c != nil && !isOver(l.c) && socket != nil && l.socket != nil && os.SameFile(socket, l.socket)
+}
+
 // met is the socket at the project's place now.
 func (l *link) met() os.FileInfo {
 	p, err := place.Of(l.root)
@@ -208,19 +215,21 @@ func (l *link) watch(c *client.Client) {
 
 // follow connects to a successor, while c is kept for the runs that it still does.
 func (l *link) follow(c *client.Client) {
-	now := l.met()
 	l.mu.Lock()
-	moved := now != nil && (l.c == c && (l.socket == nil || !os.SameFile(now, l.socket)) || l.c == nil)
+	mine := l.c == c || l.c == nil
 	l.mu.Unlock()
-	if moved {
+	if mine && l.met() != nil {
 		_ = l.attach()
 	}
 }
 
-// attach connects to the sidecar that is there, if one is.
+// attach connects to the sidecar that is there, if one is and a request has not connected to it meanwhile.
 func (l *link) attach() error {
 	l.connecting.Lock()
 	defer l.connecting.Unlock()
+	if l.isAttached(l.met()) {
+		return nil
+	}
 	p, err := place.Of(l.root)
 	if err != nil {
 		return err

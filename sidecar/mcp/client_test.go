@@ -204,7 +204,7 @@ func (c *client) python(code, token string) string {
 // await waits until a message passes.
 func (c *client) await(what string, pass func(got) bool) got {
 	c.t.Helper()
-	deadline := time.After(15 * time.Second)
+	deadline := time.After(60 * time.Second)
 	for {
 		c.mu.Lock()
 		changed := c.changed
@@ -262,7 +262,7 @@ func (c *client) end() error {
 	select {
 	case err := <-c.ended:
 		return err
-	case <-time.After(15 * time.Second):
+	case <-time.After(60 * time.Second):
 		c.t.Fatal("the server did not end")
 		return nil
 	}

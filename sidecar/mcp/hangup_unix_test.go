@@ -30,7 +30,7 @@ func TestClientThatHangsUp(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(3 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Fatal("Serve goes on without a client")
 	}
 	if h.ended.Load() != 1 {

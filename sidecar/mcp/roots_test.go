@@ -116,7 +116,7 @@ func TestRootsThatNeverCome(t *testing.T) {
 	c := initialized(t, options(t, quick), func() any { return nil })
 	start := time.Now()
 	r := c.result(c.python("x", ""))
-	if took := time.Since(start); took < rootsPatience-time.Second || took > rootsPatience+3*time.Second {
+	if took := time.Since(start); took < rootsPatience-time.Second || took > rootsPatience+20*time.Second {
 		t.Errorf("waited %v", took)
 	}
 	if r.Structured.WorkspaceSource != fromDir {

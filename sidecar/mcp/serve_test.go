@@ -36,7 +36,7 @@ func (h *held) run(ctx context.Context, root string, p protocol.RunParams, out f
 // eventually waits for a condition.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(15 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain: %s", what)
 		}
@@ -248,7 +248,7 @@ func TestClientThatNeverReads(t *testing.T) {
 	toServer.Close()
 	select {
 	case <-ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(60 * time.Second):
 		t.Fatal("Serve hangs")
 	}
 	if h.ended.Load() != 10 {

@@ -95,7 +95,7 @@ func (h Host) lost(w *waits, err error) error {
 	why := "it ended"
 	if w.silent.Load() {
 		why = fmt.Sprintf("no sign of life for %s", missed*h.every())
-	} else if !errors.Is(err, io.EOF) && !errors.Is(err, syscall.EPIPE) {
+	} else if !errors.Is(err, io.EOF) {
 		why = err.Error()
 	}
 	return &protocol.Error{Kind: protocol.Gone, Message: fmt.Sprintf("the connection to %s was lost before the end (%s)", h.Name, why),
@@ -104,7 +104,7 @@ func (h Host) lost(w *waits, err error) error {
 
 // follow sends the start and the input, and takes in what comes until the end.
 func (f *frames) follow(c Call) (last end, err error) {
-	if err := f.writeJSON(kindStart, c.Start); err != nil {
+	if err := f.writeJSON(kindStart, c.Start); err != nil && !errors.Is(err, syscall.EPIPE) { // then what was said before tells why
 		return end{}, err
 	}
 	taken := make(chan struct{}, ahead)

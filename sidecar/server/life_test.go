@@ -449,7 +449,7 @@ func TestInterruptWhileOutputWaits(t *testing.T) {
 			if code := cmd.ProcessState.ExitCode(); code != 130 {
 				t.Errorf("%s: exit status %d", mode, code)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(60 * time.Second):
 			t.Errorf("%s: it goes on", mode)
 			_ = cmd.Process.Kill()
 			<-done

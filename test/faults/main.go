@@ -18,6 +18,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -64,6 +65,9 @@ func main() {
 	report := flag.String("report", "", "also write the table to this `file`")
 	one := flag.String("one", "", "the fault to inject, in this process")
 	flag.Parse()
+	if signal.Ignored(os.Interrupt) { // as of what a script starts in the background: sidecar would leave it so
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	}
 	binary, err := filepath.Abs(flag.Arg(0))
 	switch {
 	case err != nil || flag.NArg() != 1:

@@ -22,43 +22,39 @@ type process struct {
 	args string
 }
 
-// processes are all below this one, without those that have ended.
+// processes are all below this one, without those that have ended. It asks for the children of each (proc(5),
+// task/TID/children): this is called all the time, and there are many processes on a machine that are none of ours.
 func processes() (below []process) {
-	var all []process
-	names, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, name := range names {
-		if p, ok := read(name); ok {
-			all = append(all, p)
-		}
-	}
-	in := map[int]bool{os.Getpid(): true}
-	for grows := true; grows; {
-		grows = false
-		for _, p := range all {
-			if in[p.parent] && !in[p.pid] {
-				in[p.pid], grows = true, true
+	todo := []int{os.Getpid()}
+	for len(todo) > 0 {
+		pid := todo[0]
+		todo = todo[1:]
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/[0-9]*/children", pid))
+		for _, thread := range threads {
+			text, _ := os.ReadFile(thread)
+			for _, field := range strings.Fields(string(text)) {
+				child, _ := strconv.Atoi(field)
+				todo = append(todo, child)
+				if p, ok := read(child); ok && p.state != 'Z' {
+					below = append(below, p)
+				}
 			}
-		}
-	}
-	for _, p := range all {
-		if in[p.pid] && p.pid != os.Getpid() && p.state != 'Z' {
-			below = append(below, p)
 		}
 	}
 	return below
 }
 
 // read reads a process as proc(5) has it.
-func read(stat string) (process, bool) {
-	text, err := os.ReadFile(stat)
+func read(pid int) (process, bool) {
+	dir := fmt.Sprintf("/proc/%d", pid)
+	text, err := os.ReadFile(filepath.Join(dir, "stat"))
 	if err != nil {
 		return process{}, false
 	}
 	_, rest, _ := strings.Cut(string(text[strings.LastIndexByte(string(text), ')')+1:]), " ")
 	fields := strings.Fields(rest)
-	pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(stat)))
 	parent, _ := strconv.Atoi(fields[1])
-	args, _ := os.ReadFile(filepath.Join(filepath.Dir(stat), "cmdline"))
+	args, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
 	return process{pid, parent, fields[0][0], string(args)}, true
 }
 

@@ -120,20 +120,40 @@ func TestLocksOfAPersonsGit(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("macOS does not tell which programs live, so every lock is left")
 	}
-	for name, c := range map[string]struct{ folder, args string }{
-		"in the main work tree": {"../main/sub", ""},
-		"in a linked work tree": {"../other", ""},
-		"from elsewhere":        {"/", " --git-dir=../main/.git"},
-		"of another repository": {"/", ""},
+	for name, c := range map[string]struct {
+		folder    string
+		arguments []string
+		gitDir    string
+		stays     bool
+	}{
+		"in the main work tree":                  {folder: "main/sub", stays: true},
+		"in a linked work tree":                  {folder: "other", stays: true},
+		"told the git dir":                       {folder: ".", arguments: []string{"--git-dir=main/.git"}, stays: true},
+		"told the git dir in a word of its own":  {folder: "/", arguments: []string{"--git-dir", "ROOM/main/.git"}, stays: true},
+		"told the git dir by a variable":         {folder: "far", gitDir: "../main/.git", stays: true},
+		"told the git dir of a linked work tree": {folder: "/", gitDir: "ROOM/main/.git/worktrees/other", stays: true},
+		"elsewhere":                              {folder: "/"},
+		"in another repository":                  {folder: "far"},
+		"in another's linked work tree":          {folder: "farther"},
+		"told another repository":                {folder: "/", gitDir: "ROOM/far/.git"},
+		"told one that is not there":             {folder: "/", gitDir: "ROOM/nowhere"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t)
 			p.sh("git init -q ../main; cd ../main; git commit -q --allow-empty -m 1; rmdir $ROOT; git worktree add -q $ROOT; git worktree add -q ../other; mkdir sub; cp /bin/bash ../git")
-			common := filepath.Dir(p.root) + "/main/.git"
+			p.sh("git init -q ../far; cd ../far; git commit -q --allow-empty -m 1; git worktree add -q ../farther")
+			room := filepath.Dir(p.root)
+			common := room + "/main/.git"
 			w := p.guard(Options{}, BeginOptions{GitDirs: []string{common + "/worktrees/ws", common}})
-			cmd := exec.Command(filepath.Dir(p.root)+"/git", "-c", "touch "+common+"/index.lock; echo; read"+c.args)
+			cmd := exec.Command(room+"/git", "-c", "touch "+common+"/index.lock; echo; read", "git")
+			for _, word := range c.arguments {
+				cmd.Args = append(cmd.Args, strings.ReplaceAll(word, "ROOM", room))
+			}
 			if cmd.Dir = c.folder; c.folder != "/" {
-				cmd.Dir = filepath.Join(p.root, c.folder)
+				cmd.Dir = filepath.Join(room, c.folder)
+			}
+			if c.gitDir != "" {
+				cmd.Env = append(os.Environ(), "GIT_DIR="+strings.ReplaceAll(c.gitDir, "ROOM", room))
 			}
 			in, _ := cmd.StdinPipe()
 			out, _ := cmd.StdoutPipe()
@@ -141,9 +161,9 @@ func TestLocksOfAPersonsGit(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, _ = out.Read(make([]byte, 1))
-			want := "noticed ../main/.git/index.lock"
-			if name == "of another repository" {
-				want = "disarmed ../main/.git/index.lock"
+			want := "disarmed ../main/.git/index.lock"
+			if c.stays {
+				want = "noticed ../main/.git/index.lock"
 			}
 			p.want(p.end(w), want)
 			_ = in.Close()

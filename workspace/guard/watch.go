@@ -101,7 +101,11 @@ func (g *Guard) begin(o BeginOptions) *Watch {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := newRun(t, o)
-	t.adopt(o.GitDirs)
+	for _, dir := range t.adopt(o.GitDirs) { // what is made there before it is watched has no event
+		for _, name := range gitLocks {
+			r.addLock(join(dir, name))
+		}
+	}
 	for path, s := range t.sites {
 		if t.takeSnap(r, s) {
 			r.before[path] = true
@@ -124,10 +128,11 @@ func (g *Guard) begin(o BeginOptions) *Watch {
 	return &Watch{g: g, opts: o, run: r}
 }
 
-// adopt makes sites of the git directories that are known, wherever they lie.
-func (t *tree) adopt(dirs []string) {
+// adopt makes sites of the git directories that are known, wherever they lie. It gives those that are about to be watched.
+func (t *tree) adopt(dirs []string) (fresh []string) {
 	for _, dir := range dirs {
 		if top := t.addGitDir(dir); top != nil {
+			fresh = append(fresh, dir)
 			t.busy.Go(func() { t.scanBelow(top, byWalk) })
 		}
 		if t.sites[dir] == nil && t.isThere(dir) {
@@ -138,6 +143,7 @@ func (t *tree) adopt(dirs []string) {
 			t.siteAt(dir, f)
 		}
 	}
+	return fresh
 }
 
 // takeSnap takes the state of a site; false when it is gone.

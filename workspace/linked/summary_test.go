@@ -137,7 +137,7 @@ func TestSummaryIsBounded(t *testing.T) {
 		os.Remove(path)
 		mkfifo(t, path)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	sum, err := trees.Summary(ctx, tree, before)
 	if err != nil {

@@ -106,7 +106,7 @@ export class Workbench {
       await this.page.keyboard.press(key);
       try {
         await input.waitFor({ timeout: 5000 });
-        await input.fill(text);
+        await input.fill(text, { timeout: 5000 }); // it may hide again meanwhile
         await row.click({ timeout: 5000 });
         return;
       } catch (err) {
