@@ -327,63 +327,125 @@ func TestATerminalOnAHost(t *testing.T) {
 	a.gone(t)
 }
 
-// An MCP client has its code run on another machine, ends a call there, and is told when the connection is lost.
-func TestMCPOnAHost(t *testing.T) {
-	t.Parallel()
-	a := newAbroad(t)
-	a.write(t, "../../net/one/proj/only-there", "found")
-	c := a.command("sidecar", "--host", "one", "mcp")
-	var words bytes.Buffer
-	c.Stderr = &words
-	in, err := c.StdinPipe()
+// farEdge is an edge on another machine, and what a client here says to it.
+type farEdge struct {
+	*exec.Cmd
+	t     *testing.T
+	in    io.Writer
+	out   *bufio.Reader
+	words bytes.Buffer
+	// framed says that messages have headers, as editors send them, and not a line each.
+	framed bool
+}
+
+func (a *abroad) edge(t *testing.T, name string) *farEdge {
+	t.Helper()
+	e := &farEdge{Cmd: a.command("sidecar", "--host", "one", name), t: t, framed: name == "lsp"}
+	e.Stderr = &e.words
+	in, err := e.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := c.StdoutPipe()
+	out, err := e.StdoutPipe()
 	if err == nil {
-		err = c.Start()
+		err = e.Start()
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := bufio.NewReader(out)
-	send := func(message string) { _, _ = io.WriteString(in, message+"\n") }
-	answer := func(id int) string {
-		t.Helper()
-		for {
-			line, err := lines.ReadString('\n')
-			if err != nil {
-				t.Fatalf("no answer %d: %v\n%s", id, err, words.String())
-			}
-			var m struct{ ID int }
-			if json.Unmarshal([]byte(line), &m) == nil && m.ID == id {
-				return line
-			}
+	e.in, e.out = in, bufio.NewReader(out)
+	return e
+}
+
+func (e *farEdge) send(message string) {
+	if e.framed {
+		message = fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(message), message)
+	} else {
+		message += "\n"
+	}
+	_, _ = io.WriteString(e.in, message)
+}
+
+// read is the next message.
+func (e *farEdge) read() (string, error) {
+	length := 0
+	for {
+		line, err := e.out.ReadString('\n')
+		if err != nil || !e.framed {
+			return line, err
+		}
+		if _, err := fmt.Sscanf(line, "Content-Length: %d", &length); err != nil {
+			break
 		}
 	}
-	send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`)
-	answer(1)
-	call := `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"run_code","arguments":{"language":"bash","code":%q}}}`
-	send(fmt.Sprintf(call, 2, "cat only-there; pwd"))
-	if got := answer(2); !strings.Contains(got, "found") || !strings.Contains(got, a.there) || !strings.Contains(got, `"workspaceSource":"--workspace"`) {
-		t.Errorf("it ran elsewhere: %s", got)
+	b := make([]byte, length)
+	_, err := io.ReadFull(e.out, b)
+	return string(b), err
+}
+
+// answer is the one to a request.
+func (e *farEdge) answer(id int) string {
+	e.t.Helper()
+	for {
+		message, err := e.read()
+		if err != nil {
+			e.t.Fatalf("no answer %d: %v\n%s", id, err, e.words.String())
+		}
+		var m struct {
+			ID     int
+			Method string
+		}
+		if json.Unmarshal([]byte(message), &m) == nil && m.ID == id && m.Method == "" {
+			return message
+		}
 	}
-	sleeps := func() bool { return len(alive("sleep\x00"+a.odd)) > 0 }
-	send(fmt.Sprintf(call, 3, "sleep "+a.odd))
-	eventually(t, "the call sleeps", sleeps)
-	send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`)
-	eventually(t, "the call is ended", func() bool { return !sleeps() })
-	send(fmt.Sprintf(call, 4, "sleep "+a.odd))
-	eventually(t, "the call sleeps", sleeps)
-	kill(t, a.ssh(t), unix.SIGKILL)
-	if _, err := lines.ReadString('\n'); err != io.EOF {
-		t.Errorf("after a lost connection: %v", err)
+}
+
+// A client has its code run on another machine, ends a run there, and is told when the connection is lost.
+func TestEdgesOnAHost(t *testing.T) {
+	t.Parallel()
+	for name, say := range map[string]struct{ hello, greeted, run, cancel, shows string }{
+		"mcp": {`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`,
+			`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+			`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"run_code","arguments":{"language":"bash","code":%q}}}`,
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`, `"workspaceSource":"--workspace"`},
+		"lsp": {`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"processId":null,"rootUri":"file:///nowhere/here","capabilities":{},"initializationOptions":{"protocol":1}}}`,
+			`{"jsonrpc":"2.0","method":"initialized","params":{}}`,
+			`{"jsonrpc":"2.0","id":%d,"method":"sidecar/run","params":{"language":"bash","code":%q}}`,
+			`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":3}}`, `"exitCode":0`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newAbroad(t)
+			a.write(t, "../../net/one/proj/only-there", "found")
+			e := a.edge(t, name)
+			e.send(say.hello)
+			e.answer(1)
+			e.send(say.greeted)
+			e.send(fmt.Sprintf(say.run, 2, "cat only-there; pwd"))
+			if got := e.answer(2); !strings.Contains(got, "found") || !strings.Contains(got, a.there) || !strings.Contains(got, say.shows) {
+				t.Errorf("it ran elsewhere: %s", got)
+			}
+			sleeps := func() bool { return len(alive("sleep\x00"+a.odd)) > 0 }
+			e.send(fmt.Sprintf(say.run, 3, "sleep "+a.odd))
+			eventually(t, "the run sleeps", sleeps)
+			e.send(say.cancel)
+			eventually(t, "the run is ended", func() bool { return !sleeps() })
+			e.send(fmt.Sprintf(say.run, 4, "sleep "+a.odd))
+			eventually(t, "the run sleeps", sleeps)
+			kill(t, a.ssh(t), unix.SIGKILL)
+			for err := error(nil); err == nil; {
+				if _, err = e.read(); err != nil && err != io.EOF {
+					t.Errorf("after a lost connection: %v", err)
+				}
+			}
+			_ = e.Wait()
+			if got := e.ProcessState.ExitCode(); got != 75 || !strings.Contains(e.words.String(), "the connection to one was lost") {
+				t.Errorf("exit status %d, and it said %q", got, e.words.String())
+			}
+			a.gone(t)
+		})
 	}
-	_ = c.Wait()
-	if got := c.ProcessState.ExitCode(); got != 75 || !strings.Contains(words.String(), "the connection to one was lost") {
-		t.Errorf("exit status %d, and it said %q", got, words.String())
-	}
-	a.gone(t)
 }
 
 // What a program reads stays on the way until it does: input that nobody takes holds back neither a signal nor the end.
