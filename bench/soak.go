@@ -66,7 +66,7 @@ func soak(binary, dir string, _ int) ([]row, error) {
 		{what: "descriptors that they leave", got: fmt.Sprint(after.descriptors - before.descriptors), want: "none", met: after.descriptors <= before.descriptors+2},
 		{what: "mounts that they leave", got: fmt.Sprint(after.mounts - before.mounts), want: "none", met: after.mounts <= before.mounts},
 		{what: "memory that they leave", got: mib(grew), unit: " MiB", want: "at most 8 MiB", met: grew <= 8<<20},
-		{what: "what they leave in the workspace, by git status and placeholders", got: after.litter, want: "out", met: after.litter == "out"},
+		{what: "what they leave in the workspace, by git status and placeholders", got: after.litter, want: before.litter, met: after.litter == before.litter},
 	}, nil
 }
 
@@ -101,7 +101,7 @@ func tracesOf(binary, ws string) (traces, error) {
 	out, _ := status.Output()
 	for line := range strings.Lines(string(out)) {
 		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "?? "); ok {
-			t.litter += name
+			t.litter += " " + name
 		}
 	}
 	if _, err := os.Lstat(filepath.Join(ws, ".git/commondir")); err == nil {
