@@ -23,7 +23,7 @@ func (p *prepared) follow(ctx context.Context, control *sandbox.Control) {
 func (p *prepared) latePins(ws *workspace.Workspace) []sandbox.Pin {
 	known := p.guard.Known()
 	ws.AddNested(known.Repositories)
-	held := append(withoutPlaceholders(protect(ws, p.engine.rules(), known, nil)), p.engine.own(ws)...) // what is not there cannot be mounted on
+	held := append(withoutPlaceholders(protect(ws, p.engine.rules(), known)), p.engine.own(ws)...) // what is not there cannot be mounted on
 	return newPins(p.policy.Pins, sandbox.BuildPins(p.writable, pinsOf(held, known.Sockets)))
 }
 

@@ -35,6 +35,8 @@ type job struct {
 	getenv   func(string) string
 	machine  host.Machine
 	granted  granted
+	// borrowed are object stores outside that are shown.
+	borrowed []string
 	network  *network
 	backend  sandbox.Backend
 	Ask
@@ -153,7 +155,7 @@ func (j job) mounts(p *sandbox.Policy) {
 	for _, path := range j.ws.Writable() {
 		add(path, access, false)
 	}
-	for _, path := range j.ws.ReadableOutside() {
+	for _, path := range j.borrowed {
 		add(path, sandbox.ReadOnly, true)
 	}
 	have := targets(*p)

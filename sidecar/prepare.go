@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"code.sidecar.dev/sandbox"
@@ -108,6 +107,7 @@ func (e *Engine) survey(ctx context.Context, r Request) (*prepared, job, error) 
 		held: f.held, linked: f.linked, pins: f.pins, gitDirs: f.gitDirs}
 	j := job{ws: prep.ws, env: r.environment, settings: e.settings, account: thisAccount(e.resolvedHome(), f.ws.Root), params: r.Params,
 		dir: cwd, held: f.held, pins: f.pins, sockets: f.known.Sockets, git: f.git, getenv: e.getenv, machine: e.machine(f.ws.Root), Ask: r.Ask, granted: r.granted, backend: e.host.Backend}
+	j.borrowed = e.borrows(prep.ws)
 	if !checked {
 		prep.unchecked = f
 	}
@@ -140,26 +140,14 @@ func (e *Engine) mode() sandbox.MountMode {
 }
 
 // protect is the list of protected paths, with the obeyed files that lie deep in the tree.
-func protect(ws *workspace.Workspace, rules workspace.Rules, known guard.Known, l *looks.Looks) []workspace.Protected {
-	held := ws.Protected(rules)
-	have := map[string]bool{}
-	for _, h := range held {
-		have[h.Path] = true
-	}
-	deep := 0
+func protect(ws *workspace.Workspace, rules workspace.Rules, known guard.Known) []workspace.Protected {
+	var deep []string
 	for _, path := range known.Obeyed {
-		entry, ok := rules.Match(filepath.Base(path))
-		if !ok || !byName(entry) || have[path] || deep >= maxDeep {
-			continue
+		if entry, ok := rules.Match(filepath.Base(path)); ok && byName(entry) && len(deep) < maxDeep {
+			deep = append(deep, path)
 		}
-		kind, err := l.Kind(path)
-		if err != nil {
-			continue
-		}
-		deep++
-		held = append(held, workspace.Protected{Path: path, Hold: workspace.ReadOnly, Folder: kind == syscall.S_IFDIR, Link: kind == syscall.S_IFLNK, Reason: entry.Reason})
 	}
-	return held
+	return ws.Protected(rules, deep...)
 }
 
 // withoutLinks leaves symbolic links to the guard, where mounts cannot hold them.

@@ -98,7 +98,7 @@ func (e *Engine) learnAnew(ctx context.Context, dir string) (*facts, *sharedGuar
 	ws.AddNested(f.known.Repositories)
 	f.git = gitSettings{global: workspace.HarmlessGlobal(ws, l.Getenv), keys: workspace.RunSettings(ws)}
 	f.own = e.own(ws)
-	f.held = append(protect(ws, e.rules(), f.known, l), f.own...)
+	f.held = append(protect(ws, e.rules(), f.known), f.own...)
 	if f.mode == sandbox.ByArgv {
 		f.held = withoutLinks(f.held)
 	}

@@ -49,7 +49,7 @@ func (e *Engine) View(ctx context.Context, dir string) (View, error) {
 			v.Worktrees = append(v.Worktrees, w.Path)
 		}
 	}
-	for _, p := range protect(ws, e.rules(), known, nil) {
+	for _, p := range protect(ws, e.rules(), known) {
 		v.Protected = append(v.Protected, ProtectedView{p.Path, holdName(p.Hold), p.Reason})
 	}
 	return v, nil

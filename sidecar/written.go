@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"code.sidecar.dev/sidecar/protocol"
+	"code.sidecar.dev/workspace"
 )
 
 // writtenFolder is where in the state folder it is noted which folders runs could write: workspaces, and what was declared.
@@ -41,6 +42,24 @@ func (e *Engine) written(folder string) bool {
 	}
 	_, err = os.Lstat(file)
 	return err == nil
+}
+
+// borrows are the object stores outside that a run is shown, since the repository borrows from them. Where the workspace lies
+// in a folder that runs could write, one of those may have made it borrow: it gets none.
+func (e *Engine) borrows(ws *workspace.Workspace) []string {
+	stores := ws.ReadableOutside()
+	if len(stores) == 0 {
+		return nil
+	}
+	for dir := filepath.Dir(ws.Root); ; dir = filepath.Dir(dir) {
+		if e.written(dir) {
+			ws.Notes = append(ws.Notes, "objects that this repository borrows (objects/info/alternates) are not there: runs could write in "+dir+", so that one of them may have named the store")
+			return nil
+		}
+		if dir == filepath.Dir(dir) {
+			return stores
+		}
+	}
 }
 
 func (e *Engine) writtenFile(folder string) (string, error) {

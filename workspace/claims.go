@@ -26,6 +26,8 @@ type claim struct {
 	folder  bool
 	absent  Hold
 	content string
+	// followed says that the programs that obey the folder follow links in it: what those lead to is protected too.
+	followed bool
 }
 
 // claims turns wishes into protected paths.
@@ -35,10 +37,12 @@ type claims struct {
 	kinds  map[string]fileKind
 	looks  *looks.Looks
 	held   map[string]Protected
+	// entered are the folders that were looked through for links.
+	entered map[string]bool
 }
 
 func newClaims(scopes []string, l *looks.Looks) *claims {
-	return &claims{scopes: scopes, looks: l, kinds: map[string]fileKind{}, held: map[string]Protected{}}
+	return &claims{scopes: scopes, looks: l, kinds: map[string]fileKind{}, held: map[string]Protected{}, entered: map[string]bool{}}
 }
 
 // kind is lstat, remembered; one look per path keeps the list consistent and cheap.
@@ -75,6 +79,7 @@ func (c *claims) add(w claim) {
 			return
 		case c.kind(path) != kindLink:
 			c.present(w, path)
+			c.within(w, path)
 			return
 		}
 		c.keep(Protected{Path: path, Hold: ReadOnly, Link: true, Reason: w.reason, Rank: w.rank})
@@ -139,6 +144,37 @@ func (c *claims) linkTarget(link string) string {
 	}
 	// A relative target is relative to the real folder of the link, which its path is.
 	return absolute(target, filepath.Dir(link))
+}
+
+// Bounds of what is looked for in a protected folder: links that lead out of it.
+const (
+	mostWithin  = 2000
+	depthWithin = 6
+)
+
+// within protects what links in a protected folder lead to.
+func (c *claims) within(w claim, path string) {
+	if !w.followed || c.kind(path) != kindFolder || c.entered[path] {
+		return
+	}
+	c.entered[path] = true
+	left := mostWithin
+	c.links(w, path, depthWithin, &left)
+}
+
+func (c *claims) links(w claim, dir string, depth int, left *int) {
+	for name, kind := range list(c.looks, dir) {
+		if *left--; *left < 0 {
+			return
+		}
+		switch at := filepath.Join(dir, name); {
+		case kind == kindLink && inside(at, c.linkTarget(at)): // to a folder above: all of that is not meant
+		case kind == kindLink:
+			c.add(claim{path: at, reason: w.reason, rank: w.rank, absent: nothing, followed: true})
+		case kind == kindFolder && depth > 0:
+			c.links(w, at, depth-1, left)
+		}
+	}
 }
 
 func (c *claims) present(w claim, path string) {

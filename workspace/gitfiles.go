@@ -48,6 +48,11 @@ func (p *protector) commonDir(r *Repository, k ranks) {
 	}
 	p.add(config)
 	p.hooks(r, at("hooks"), k)
+	for _, name := range []string{"remotes", "branches"} { // (git-fetch(1), "Named file in $GIT_DIR/remotes")
+		if p.kind(at(name)) == kindFolder && len(p.list(at(name))) > 0 { // else the guard looks whether something came
+			p.add(claim{path: at(name), folder: true, reason: "git fetches from and pushes to where it says", rank: k.pointer, absent: nothing})
+		}
+	}
 	if r == p.ws.Repo { // no program, but ReadableOutside grants what it names
 		p.add(claim{path: at("objects/info/alternates"), reason: "runs may read the object stores that it names", absent: Watch})
 	}

@@ -31,7 +31,8 @@ const maxAlternates = 32
 // ReadableOutside are object stores outside Root that the repositories borrow from (objects/info/alternates,
 // gitrepository-layout(5)), which a run needs to read. Only folders that are object stores count, and only those
 // that the root's own repository names, whose alternates file is protected: a run that could write one, or make
-// a nested repository with one, could otherwise have the next run read any repository of the user.
+// a nested repository with one, could otherwise have the next run read any repository of the user. Of a repository that a run
+// may have made, the caller shows none.
 func (ws *Workspace) ReadableOutside() []string {
 	if ws.Repo == nil || ws.Repo.Suspect != "" {
 		return nil

@@ -20,8 +20,9 @@ const (
 
 // Protected lists the paths that a run must not make, change, move or replace, since git, another version
 // control, an editor, an agent client or a shell on the host would execute or obey them. The list is sorted by
-// path and has each path once; what a read-only folder in it covers is left out.
-func (ws *Workspace) Protected(rules Rules) []Protected {
+// path and has each path once; what a read-only folder in it covers is left out. Deep are files and folders further down the
+// tree, as a walk found them, that the rules name.
+func (ws *Workspace) Protected(rules Rules, deep ...string) []Protected {
 	all := ws.repositories()
 	p := &protector{
 		claims: newClaims(append([]string{ws.Root}, ws.Writable()...), ws.looks),
@@ -45,6 +46,11 @@ func (ws *Workspace) Protected(rules Rules) []Protected {
 	for _, r := range all {
 		if r != ws.Repo && r.WorkTree != "" && r.WorkTree != ws.Root {
 			p.names(r.WorkTree, rankPointer, nothing)
+		}
+	}
+	for _, path := range deep {
+		if e, ok := rules.Match(filepath.Base(path)); ok {
+			p.add(claim{path: path, folder: e.Folder, followed: e.Folder, reason: e.Reason, absent: nothing})
 		}
 	}
 	p.environmentFile()

@@ -136,6 +136,17 @@ func TestProtected(t *testing.T) {
 		"no repository, but a global hooksPath": {func(l *lab) { l.remove("p/.git"); l.git("p", "config", "--global", "core.hooksPath", "hk") }, Rules{},
 			[]string{"0 watch p/.git/", "0 placeholder p/hk/"}},
 		"alternates": {func(l *lab) { l.write("p/.git/objects/info/alternates", "/x\n") }, Rules{}, plainLines("0 ro p/.git/objects/info/alternates")},
+		"remotes of old": {func(l *lab) { l.write("p/.git/remotes/origin", "URL: /x\n") }, Rules{}, plainLines("0 ro p/.git/remotes/")},
+		"links in a folder that is obeyed": {func(l *lab) {
+			l.write("p/conf/tasks.json", "")
+			l.write("p/conf/cmds/real.md", "")
+			l.link("real.md", "p/conf/cmds/c.md")
+			l.link("../conf/tasks.json", "p/.vscode/tasks.json")
+			l.link("../../conf/cmds", "p/.claude/x/commands")
+			l.link("../..", "p/.claude/up/here")
+			l.link("/etc/hosts", "p/.claude/out")
+			l.link("nowhere", "p/.claude/nothing")
+		}, Rules{}, plainLines("0 ro p/.claude/", "0 ro p/.vscode/", "0 ro p/conf/cmds/", "0 ro p/conf/tasks.json")},
 		"names": {func(l *lab) {
 			l.write("p/.vscode/tasks.json", "")
 			l.write("p/x.code-workspace", "")

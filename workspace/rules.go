@@ -85,7 +85,7 @@ func (p *protector) names(top string, rank int, absent Hold) {
 // name protects one name of the table.
 func (p *protector) name(top string, e Entry, rank int, absent Hold) {
 	if !p.rules.excepts(e, e.Name) {
-		p.add(claim{path: filepath.Join(top, e.Name), folder: e.Folder, reason: e.Reason, rank: rank, absent: absent})
+		p.add(claim{path: filepath.Join(top, e.Name), folder: e.Folder, followed: e.Folder, reason: e.Reason, rank: rank, absent: absent})
 	}
 }
 

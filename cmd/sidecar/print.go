@@ -27,10 +27,12 @@ func clean(line string) string {
 // report prints what a person should know about a run's end.
 func report(t terminal, r protocol.RunResult) {
 	for _, f := range r.Findings {
-		switch f.Action {
-		case protocol.Disarmed:
+		switch {
+		case f.Action == protocol.Disarmed && f.MovedTo == "":
+			say(t, fmt.Sprintf("finding: %s: %s; removed", f.Path, f.Reason))
+		case f.Action == protocol.Disarmed:
 			say(t, fmt.Sprintf("finding: %s: %s; moved aside to %s", f.Path, f.Reason, f.MovedTo))
-		case protocol.Failed:
+		case f.Action == protocol.Failed:
 			say(t, fmt.Sprintf("finding: %s: %s; could not be moved aside: %s", f.Path, f.Reason, f.Error))
 		default:
 			say(t, fmt.Sprintf("finding: %s: %s", f.Path, f.Reason))

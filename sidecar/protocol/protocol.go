@@ -161,7 +161,7 @@ type Finding struct {
 	// Reason says which host program would obey it and how.
 	Reason string `json:"reason"`
 	Action Action `json:"action"`
-	// MovedTo is where a disarmed file is now; absolute.
+	// MovedTo is where a disarmed file is now; absolute. It is "" when it was removed, as it held nothing.
 	MovedTo string `json:"movedTo,omitempty"`
 	Error   string `json:"error,omitempty"`
 }

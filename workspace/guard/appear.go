@@ -26,6 +26,7 @@ func (t *tree) fileAppeared(n *node, name string) {
 	defer t.mu.Unlock()
 	t.nameAppeared(n, name)
 	t.linkInGit(n, name, byEvent)
+	t.pipeForGit(n, name, byEvent)
 	t.notice(n, name, false, byEvent)
 	if len(t.runs) == 0 && maySocket(name) {
 		t.noticeSocket(n, name)
@@ -101,6 +102,8 @@ func (t *tree) contentChanged(n *node, name string) {
 	case n.kind&(gitDir|admin) != 0:
 		if gitItems[name] {
 			t.dirtySite(n.path())
+		} else if isIndex(name) { // which is judged at the end
+			t.touch(n.path())
 		}
 	case n.kind&hooks != 0:
 		dir, _ := split(n.path())

@@ -125,6 +125,7 @@ func stampOf(st *unix.Stat_t) stamp {
 func (s stamp) folder() bool { return s.mode&unix.S_IFMT == unix.S_IFDIR }
 func (s stamp) file() bool   { return s.mode&unix.S_IFMT == unix.S_IFREG }
 func (s stamp) link() bool   { return s.mode&unix.S_IFMT == unix.S_IFLNK }
+func (s stamp) fifo() bool   { return s.mode&unix.S_IFMT == unix.S_IFIFO }
 
 // same says that nothing shows a change. A folder's own stamp changes with its entries.
 func (s stamp) same(o stamp) bool { return s == o }

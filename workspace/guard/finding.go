@@ -5,7 +5,7 @@ type Action string
 
 // What can be done about a finding.
 const (
-	// Disarmed: moved aside, so that host programs no longer obey it.
+	// Disarmed: moved aside or removed, so that host programs no longer obey it.
 	Disarmed Action = "disarmed"
 	// Noticed: left as it is; a person should know.
 	Noticed Action = "noticed"
@@ -20,7 +20,7 @@ type Finding struct {
 	// Reason says which host program would obey it and how.
 	Reason string
 	Action Action
-	// MovedTo is where a disarmed file is now; absolute.
+	// MovedTo is where a disarmed file is now, absolute; "" when it was removed, as it held nothing.
 	MovedTo string
 	Error   string
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"code.sidecar.dev/workspace/plainfile"
 )
 
 // charge is one thing that host programs would execute or obey.
@@ -30,8 +32,8 @@ type charge struct {
 
 func (c *charge) path() string { return join(c.dir, c.name) }
 
-// judge tells what is armed in a site, whoever did it.
-func (t *tree) judge(s *site) []*charge {
+// judge tells what is armed in a site, whoever did it; whole, also what is read at the end of a run only.
+func (t *tree) judge(s *site, whole bool) []*charge {
 	var list []*charge
 	switch s.form {
 	case pointerSite:
@@ -41,7 +43,7 @@ func (t *tree) judge(s *site) []*charge {
 	case vcsSite:
 		list = t.judgeVCS(s)
 	default:
-		list = t.judgeGitDir(s.path, s.form == adminSite, t.heldByAll)
+		list = t.judgeGitDir(s.path, s.form == adminSite, whole, t.heldByAll)
 	}
 	for _, c := range list {
 		c.site = s
@@ -51,7 +53,7 @@ func (t *tree) judge(s *site) []*charge {
 
 // judgeGitDir judges a git directory's own files, but for the configs that spare says are of no interest: the
 // host's own may be long.
-func (t *tree) judgeGitDir(path string, isAdmin bool, spare func(path string) bool) []*charge {
+func (t *tree) judgeGitDir(path string, isAdmin, whole bool, spare func(path string) bool) []*charge {
 	b, rel, ok := t.locate(path)
 	if !ok {
 		return nil
@@ -78,6 +80,18 @@ func (t *tree) judgeGitDir(path string, isAdmin bool, spare func(path string) bo
 	add(judgeCommondir(fd, path, isAdmin))
 	for _, l := range leftovers {
 		add(l.judge(fd))
+	}
+	if isAdmin {
+		add(t.judgeBackPointer(fd, path))
+	} else {
+		for _, name := range oldRemotes {
+			add(judgeOldRemotes(fd, name))
+		}
+	}
+	if whole && !spare(join(path, indexFile)) {
+		for _, c := range judgeIndexes(fd) {
+			add(c)
+		}
 	}
 	if len(list) > 0 {
 		fresh := freshness(fd)
@@ -179,6 +193,64 @@ func (t *tree) isModule(dir string) bool {
 		}
 	}
 	return false
+}
+
+// oldRemotes are folders of remotes as git had them before its config did: what a push without further words goes to, where
+// the config names no remote (git-fetch(1), "Named file in $GIT_DIR/remotes").
+var oldRemotes = []string{"remotes", "branches"}
+
+// judgeOldRemotes: git init makes an empty "branches".
+func judgeOldRemotes(fd int, name string) *charge {
+	c := &charge{name: name, st: lookAt(fd, name), reason: "git fetches from and pushes to where it says"}
+	if !c.st.folder() {
+		return nil // a link is a charge of its own
+	}
+	for range entriesOf(fd, name, 1) {
+		return c
+	}
+	return nil
+}
+
+// judgeBackPointer judges the gitdir of a linked worktree's folder: "git worktree repair" writes to where it leads, and
+// "git worktree remove" removes what is there.
+func (t *tree) judgeBackPointer(fd int, path string) *charge {
+	c := &charge{name: "gitdir", st: lookAt(fd, "gitdir"), reason: "git worktree writes and removes where it leads, outside the workspace", doubtful: true}
+	if !c.st.exists {
+		return nil
+	}
+	text, st, err := readFile(fd, "gitdir")
+	if err != nil {
+		c.reason = "a pointer that is no plain file"
+		return c
+	}
+	c.st = st
+	to := strings.TrimRight(string(text), "\r\n")
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(path, to)
+	}
+	up, name := split(filepath.Clean(to))
+	real, err := filepath.EvalSymlinks(up)
+	if err != nil {
+		real = up // a worktree that is gone
+	}
+	if _, _, inside := t.locate(real); inside && name == ".git" || leadsTo(join(real, name), path) {
+		return nil
+	}
+	return c
+}
+
+// leadsTo says that a .git file outside, where no run can write, names a folder: then a git of the host made both.
+func leadsTo(file, folder string) bool {
+	text, err := plainfile.ReadHead(file, unix.PathMax+10)
+	to, ok := strings.CutPrefix(strings.TrimRight(string(text), "\r\n"), "gitdir: ")
+	if err != nil || !ok {
+		return false
+	}
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(filepath.Dir(file), to)
+	}
+	real, err := filepath.EvalSymlinks(to)
+	return err == nil && real == folder
 }
 
 // judgeHooks: git's own samples are harmless, as nothing runs a name that ends so.

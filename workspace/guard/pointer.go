@@ -138,9 +138,9 @@ func nothing(string) bool { return false }
 func (t *tree) targetArmed(real string) string {
 	up, _ := split(real)
 	isAdmin := filepath.Base(up) == "worktrees"
-	list := t.judgeGitDir(real, isAdmin, nothing)
+	list := t.judgeGitDir(real, isAdmin, false, nothing)
 	if common := filepath.Dir(up); isAdmin {
-		list = append(list, t.judgeGitDir(common, false, nothing)...)
+		list = append(list, t.judgeGitDir(common, false, false, nothing)...)
 	}
 	if len(list) == 0 {
 		return ""

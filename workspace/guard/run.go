@@ -46,6 +46,8 @@ type runState struct {
 	armed map[string]bool
 	// links are symbolic links in git directories; true: made since.
 	links map[string]bool
+	// pipes are what may be named pipes where git reads; true: made since.
+	pipes map[string]bool
 	// touched are sites that events told of; clean are those that the audit found as they were.
 	touched, clean map[string]bool
 	// looked is how many events had happened when the run was last looked at.
@@ -58,7 +60,7 @@ func newRun(t *tree, o BeginOptions) *runState {
 	r := &runState{t: t, id: cleanID(o.RunID), start: o.Start.UnixNano(), began: time.Now(), storm: o.Storm, replaced: o.Replaced, held: map[string]bool{}, again: map[string]bool{}, open: map[string]bool{},
 		before: map[string]bool{}, snaps: map[string]*snapshot{}, sites: map[string]bool{}, maybe: map[string]*item{},
 		noticed: map[string]*item{}, watched: map[string]*watchedState{}, names: map[string]int{},
-		locks: map[string]bool{}, failed: map[string]bool{}, armed: map[string]bool{}, links: map[string]bool{},
+		locks: map[string]bool{}, failed: map[string]bool{}, armed: map[string]bool{}, links: map[string]bool{}, pipes: map[string]bool{},
 		touched: map[string]bool{}, clean: map[string]bool{}, folderHolds: map[string]bool{}}
 	// The caller's clock may be finer than the one files are stamped with.
 	r.start -= int64(clockTick)
@@ -186,8 +188,8 @@ type snapshot struct {
 	items map[string]stamp
 	texts map[string]string
 	hooks map[string]stamp
-	// open are the items that no mount holds; dir and folders are the stamps of the directory itself and of its
-	// folders of leftovers, taken when it was read.
+	// open are the items that no mount holds; dir and folders are the stamps of the directory itself and of stampedOnly,
+	// taken when it was read.
 	open    []string
 	dir     stamp
 	folders map[string]stamp
@@ -254,6 +256,16 @@ func (s *snapshot) size() (n int) {
 	return n + len(s.hooks)*100
 }
 
+// stampedOnly are entries of a git directory of which a change is to show, and whose content is not kept: folders of
+// leftovers and of remotes, and the index.
+var stampedOnly = func() []string {
+	names := append([]string{indexFile}, oldRemotes...)
+	for _, l := range leftovers {
+		names = append(names, l.folder)
+	}
+	return names
+}()
+
 func readSnapshot(b *base, rel string, open []string) *snapshot {
 	taken := now().UnixNano()
 	fd, err := b.folder(rel)
@@ -263,9 +275,9 @@ func readSnapshot(b *base, rel string, open []string) *snapshot {
 	defer unix.Close(fd)
 	out := &snapshot{items: map[string]stamp{}, texts: map[string]string{}, folders: map[string]stamp{}, open: open, taken: taken}
 	out.dir = lookAt(fd, ".")
-	for _, l := range leftovers {
-		if st := lookAt(fd, l.folder); st.exists {
-			out.folders[l.folder] = st
+	for _, name := range stampedOnly {
+		if st := lookAt(fd, name); st.exists {
+			out.folders[name] = st
 		}
 	}
 	for _, name := range open {
@@ -284,7 +296,7 @@ func readSnapshot(b *base, rel string, open []string) *snapshot {
 func (s *snapshot) differs(t *tree, c *charge) bool {
 	old, kept := s.items[c.name]
 	if !kept {
-		old = stamp{}
+		old = s.folders[c.name] // none is a stamp of nothing
 	}
 	if c.name == "hooks" && c.st.folder() && old.folder() && old.ino == c.st.ino {
 		return len(s.newHooks(t, c)) > 0

@@ -3,6 +3,7 @@
 package guard
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 
@@ -44,9 +45,9 @@ type sight struct {
 	// other are entries that are no folders and matter by their name.
 	other   []string
 	sockets []string
-	// links are symbolic links, in a git directory only.
-	links []string
-	marks marks
+	// links are symbolic links, in a git directory only; pipes are named ones where git reads.
+	links, pipes []string
+	marks        marks
 	// cut says that there was more than is kept.
 	cut bool
 }
@@ -62,6 +63,8 @@ func (t *tree) look(fd int, buf []byte, k kind) (s sight, err error) {
 			s.sockets = append(s.sockets, string(name))
 		case typ == unix.DT_LNK && k&(gitDir|admin|inGit) != 0:
 			s.links = append(s.links, string(name))
+		case typ == unix.DT_FIFO && (k&(gitDir|admin|inGit) != 0 || bytes.HasPrefix(name, []byte(".git"))):
+			s.pipes = append(s.pipes, string(name))
 		case string(name) == ".git":
 			s.other = append(s.other, ".git")
 		case k&inherited == 0:
@@ -159,6 +162,9 @@ func (t *tree) note(n *node, s sight, how origin, fd int) []*node {
 	}
 	for _, name := range s.links {
 		t.linkInGit(n, name, how)
+	}
+	for _, name := range s.pipes {
+		t.pipeForGit(n, name, how)
 	}
 	for _, name := range s.other {
 		t.notice(n, name, false, how)

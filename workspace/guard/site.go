@@ -113,7 +113,7 @@ func (t *tree) judgeDirty() {
 
 // check judges a site and disarms what some active run is to blame for. It tells how many it disarmed.
 func (t *tree) check(s *site, final bool) (disarmed int) {
-	for _, c := range t.judge(s) {
+	for _, c := range t.judge(s, final) {
 		if c.doubtful && !final {
 			continue
 		}

@@ -237,7 +237,7 @@ export interface Finding {
   /** reason says which host program would obey it and how. */
   reason: string;
   action: Action;
-  /** movedTo is where a disarmed file is now; absolute. */
+  /** movedTo is where a disarmed file is now; absolute. It is "" when it was removed, as it held nothing. */
   movedTo?: string;
   error?: string;
 }

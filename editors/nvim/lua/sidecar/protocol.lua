@@ -173,7 +173,7 @@ M.version = 1
 ---@field path string path is absolute.
 ---@field reason string reason says which host program would obey it and how.
 ---@field action sidecar.Action
----@field movedTo? string movedTo is where a disarmed file is now; absolute.
+---@field movedTo? string movedTo is where a disarmed file is now; absolute. It is "" when it was removed, as it held nothing.
 ---@field error? string
 
 --- Denial is something that a run wanted to reach and was refused.

@@ -1,0 +1,272 @@
+//go:build unix
+
+package guard
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// indexes are a git directory's files of the paths that git has staged: the index, and what it shares when it is split
+// (gitformat-index(5)). git takes no odd path into one, but does not look at those that it reads: "git restore ." writes
+// where an entry says, ".git/hooks/x" and "../x" too, and "git add -u" stores what lies there.
+const (
+	indexFile    = "index"
+	sharedPrefix = "sharedindex."
+)
+
+func isIndex(name string) bool { return name == indexFile || strings.HasPrefix(name, sharedPrefix) }
+
+// judgeIndexes looks at the indexes of an opened git directory. They may be large: only what changed should be read.
+func judgeIndexes(fd int) (list []*charge) {
+	names := []string{indexFile}
+	for _, name := range entriesOf(fd, ".", mostKept) {
+		if strings.HasPrefix(name, sharedPrefix) && !isAside(name) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		st := lookAt(fd, name)
+		if !st.exists || st.link() { // a link is a charge of its own
+			continue
+		}
+		if why := oddIndex(fd, name); why != "" {
+			list = append(list, &charge{name: name, st: st, doubtful: true, reason: why})
+		}
+	}
+	return list
+}
+
+// oddIndex says what is wrong with an index; "" is nothing. What git would refuse to read does no harm, but what is not
+// understood here might be understood there.
+func oddIndex(dir int, name string) string {
+	fd, err := unix.Openat(dir, name, fileFlags, 0)
+	if err != nil {
+		return ""
+	}
+	f := os.NewFile(uintptr(fd), name)
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return ""
+	}
+	var problems []error
+	for _, hash := range []int{20, 32} { // which of them, the config says, and a run can make one
+		_, _ = f.Seek(0, io.SeekStart)
+		err := (&indexReader{in: bufio.NewReaderSize(f, 1<<16), hash: hash}).read()
+		if err == nil {
+			continue
+		}
+		if path := (oddPath)(""); errors.As(err, &path) {
+			return "git writes and reads files where its entry " + clip(string(path)) + " says; \"git reset\" makes a new one"
+		}
+		problems = append(problems, err)
+	}
+	if len(problems) == 2 {
+		return "an index that is not written the way git writes it (" + problems[0].Error() + "), so that where it makes git write is not known; \"git reset\" makes a new one"
+	}
+	return ""
+}
+
+// oddPath is a path that git would not take into an index (verify_path in read-cache.c).
+type oddPath string
+
+func (p oddPath) Error() string { return "the entry " + string(p) }
+
+var errIndex = errors.New("it is cut off or no index")
+
+// indexReader reads an index as git does (read_index_from, create_from_disk in read-cache.c).
+type indexReader struct {
+	in   *bufio.Reader
+	at   int64
+	hash int
+	// starts are where the entries begin; odd is the first path that is.
+	starts []int64
+	odd    error
+}
+
+func (r *indexReader) take(n int) ([]byte, error) {
+	b := make([]byte, n)
+	if _, err := io.ReadFull(r.in, b); err != nil {
+		return nil, errIndex
+	}
+	r.at += int64(n)
+	return b, nil
+}
+
+// read gives an oddPath only if the file is an index with this length of hashes to its end.
+func (r *indexReader) read() error {
+	head, err := r.take(12)
+	if err != nil || !bytes.HasPrefix(head, []byte("DIRC")) {
+		return errIndex
+	}
+	version, count := binary.BigEndian.Uint32(head[4:]), binary.BigEndian.Uint32(head[8:])
+	if version < 2 || version > 4 {
+		return errIndex
+	}
+	var last []byte
+	for range count {
+		if last, err = r.entry(version, last); err != nil {
+			return err
+		}
+	}
+	if err := r.extensions(); err != nil {
+		return err
+	}
+	return r.odd
+}
+
+// longestPath is what git takes for a path in an index at most: Linux has PATH_MAX for it.
+const longestPath = 64 << 10
+
+func (r *indexReader) entry(version uint32, last []byte) ([]byte, error) {
+	start := r.at
+	r.starts = append(r.starts, start)
+	fixed, err := r.take(40 + r.hash + 2)
+	if err != nil {
+		return nil, err
+	}
+	mode, flags := binary.BigEndian.Uint32(fixed[24:]), binary.BigEndian.Uint16(fixed[40+r.hash:])
+	if flags&0x4000 != 0 {
+		if _, err := r.take(2); err != nil {
+			return nil, err
+		}
+	}
+	kept := 0
+	if version == 4 {
+		strip, err := r.varint()
+		if err != nil || strip > uint64(len(last)) {
+			return nil, errIndex
+		}
+		kept = len(last) - int(strip) //nolint:gosec // no more than len(last)
+	}
+	name, err := r.name(int(flags&0xfff), kept, last[:kept])
+	if err != nil {
+		return nil, err
+	}
+	if version < 4 { // padded with zeros, at least one
+		size := (r.at - start) &^ 7
+		if _, err := r.take(int(size + 8 - (r.at - start))); err != nil {
+			return nil, err
+		}
+	} else if end, err := r.take(1); err != nil || end[0] != 0 {
+		return nil, errIndex
+	}
+	if r.odd == nil && !isPlainPath(name, mode&0o170000 == 0o040000) {
+		r.odd = oddPath(name)
+	}
+	return name, nil
+}
+
+// name reads what follows of a name whose beginning is kept. Its length is in the flags, unless it does not fit in there.
+func (r *indexReader) name(length, kept int, begin []byte) ([]byte, error) {
+	name := append([]byte(nil), begin...)
+	if length < 0xfff {
+		if length < kept {
+			return nil, errIndex
+		}
+		rest, err := r.take(length - kept)
+		return append(name, rest...), err
+	}
+	for len(name) < longestPath {
+		c, err := r.in.Peek(1)
+		if err != nil {
+			return nil, errIndex
+		}
+		if c[0] == 0 {
+			return name, nil
+		}
+		name = append(name, c[0])
+		_, _ = r.in.Discard(1)
+		r.at++
+	}
+	return nil, errIndex
+}
+
+// varint is git's (varint.c).
+func (r *indexReader) varint() (uint64, error) {
+	var n uint64
+	for i := range 9 {
+		b, err := r.take(1)
+		if err != nil {
+			return 0, err
+		}
+		if i > 0 {
+			n++
+		}
+		n = n<<7 | uint64(b[0]&0x7f)
+		if b[0]&0x80 == 0 {
+			return n, nil
+		}
+	}
+	return 0, errIndex
+}
+
+// extensions reads to the hash at the end. IEOT tells git where to begin to read entries in parallel: it must be where
+// they begin.
+func (r *indexReader) extensions() error {
+	for {
+		if rest, err := r.in.Peek(r.hash + 8); err != nil {
+			if len(rest) != r.hash {
+				return errIndex
+			}
+			return nil
+		}
+		head, err := r.take(8)
+		if err != nil {
+			return err
+		}
+		size := binary.BigEndian.Uint32(head[4:])
+		if string(head[:4]) == "IEOT" && size <= 1<<20 {
+			body, err := r.take(int(size))
+			if err != nil || !r.startsAt(body) {
+				return errIndex
+			}
+			continue
+		}
+		n, err := io.CopyN(io.Discard, r.in, int64(size))
+		if r.at += n; err != nil {
+			return errIndex
+		}
+	}
+}
+
+// startsAt checks an IEOT: a version, then for each block where it begins and how many entries it has.
+func (r *indexReader) startsAt(body []byte) bool {
+	if len(body) < 4 || len(body)%8 != 4 {
+		return false
+	}
+	next := 0
+	for body = body[4:]; len(body) > 0; body = body[8:] {
+		at, n := binary.BigEndian.Uint32(body), int(binary.BigEndian.Uint32(body[4:]))
+		if n > 0 && (next >= len(r.starts) || r.starts[next] != int64(at)) {
+			return false
+		}
+		next += n
+	}
+	return next == len(r.starts)
+}
+
+// isPlainPath is git's own rule for what it takes into an index; a folder of a sparse index ends with a slash. The entries of a
+// split index that replace shared ones have no name.
+func isPlainPath(name []byte, isFolder bool) bool {
+	path := string(name)
+	if path == "" {
+		return true
+	}
+	if isFolder {
+		path = strings.TrimSuffix(path, "/")
+	}
+	for part := range strings.SplitSeq(path, "/") {
+		if part == "" || part == "." || part == ".." || strings.ContainsRune(part, 0) || strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1") {
+			return false
+		}
+	}
+	return true
+}
