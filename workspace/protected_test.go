@@ -135,7 +135,7 @@ func TestProtected(t *testing.T) {
 		"no repository": {func(l *lab) { l.remove("p/.git") }, Rules{}, []string{"0 watch p/.git/"}},
 		"no repository, but a global hooksPath": {func(l *lab) { l.remove("p/.git"); l.git("p", "config", "--global", "core.hooksPath", "hk") }, Rules{},
 			[]string{"0 watch p/.git/", "0 placeholder p/hk/"}},
-		"alternates": {func(l *lab) { l.write("p/.git/objects/info/alternates", "/x\n") }, Rules{}, plainLines("0 ro p/.git/objects/info/alternates")},
+		"alternates":     {func(l *lab) { l.write("p/.git/objects/info/alternates", "/x\n") }, Rules{}, plainLines("0 ro p/.git/objects/info/alternates")},
 		"remotes of old": {func(l *lab) { l.write("p/.git/remotes/origin", "URL: /x\n") }, Rules{}, plainLines("0 ro p/.git/remotes/")},
 		"links in a folder that is obeyed": {func(l *lab) {
 			l.write("p/conf/tasks.json", "")

@@ -63,11 +63,12 @@ func forged(paths ...string) []byte {
 	body := []byte("DIRC\x00\x00\x00\x02")
 	body = binary.BigEndian.AppendUint32(body, uint32(len(paths)))
 	for _, path := range paths {
-		e := make([]byte, 60)
-		binary.BigEndian.PutUint32(e[24:], 0o100644)
-		e = binary.BigEndian.AppendUint16(e, uint16(min(len(path), 0xfff)))
+		var stat [60]byte
+		binary.BigEndian.PutUint32(stat[24:], 0o100644)
+		e := binary.BigEndian.AppendUint16(stat[:], uint16(min(len(path), 0xfff)))
 		e = append(e, path...)
-		body = append(body, append(e, make([]byte, 8-len(e)%8)...)...)
+		body = append(body, e...)
+		body = append(body, make([]byte, 8-len(e)%8)...)
 	}
 	return append(body, make([]byte, 20)...)
 }
