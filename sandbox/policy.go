@@ -233,18 +233,19 @@ func (p Policy) Late() (out []string) {
 	return out
 }
 
-// String prints the policy for people, a line a fact.
+// String prints the policy for people, a line a fact; a name with a line's end in it stays on one.
 func (p Policy) String() string {
 	var b strings.Builder
+	one := func(path string) string { return strings.ReplaceAll(path, "\n", "\uFFFD") }
 	for _, m := range p.Mounts {
-		fmt.Fprintf(&b, "%s %s", m.Access, m.Target)
+		fmt.Fprintf(&b, "%s %s", m.Access, one(m.Target))
 		if m.Source != m.Target {
-			fmt.Fprintf(&b, " from %s", m.Source)
+			fmt.Fprintf(&b, " from %s", one(m.Source))
 		}
 		b.WriteByte('\n')
 	}
 	for _, k := range p.Bases {
-		fmt.Fprintf(&b, "rw %s from %s\n", k.Target, k.Source)
+		fmt.Fprintf(&b, "rw %s from %s\n", one(k.Target), one(k.Source))
 	}
 	for _, k := range p.Picks {
 		fmt.Fprintf(&b, "ro %d entries of %s\n", len(k.Names), k.Target)
@@ -254,10 +255,10 @@ func (p Policy) String() string {
 	}
 	for _, f := range p.Pins {
 		if f.Kind != Border {
-			fmt.Fprintf(&b, "%s %s\n", f.Kind, f.Path)
+			fmt.Fprintf(&b, "%s %s\n", f.Kind, one(f.Path))
 		}
 	}
-	fmt.Fprintf(&b, "network %s\nrun %q in %s\n", cmp.Or(p.Network, "none"), p.Argv, p.Dir)
+	fmt.Fprintf(&b, "network %s\nrun %q in %s\n", cmp.Or(p.Network, "none"), p.Argv, one(p.Dir))
 	return b.String()
 }
 

@@ -63,25 +63,32 @@ func holdName(h workspace.Hold) string {
 // Text is the view for people.
 func (v View) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "workspace  %s\n", v.Root)
+	// A run may have put a line's end into a name, and behind it what reads like a line of ours.
+	line := func(format string, names ...any) {
+		for i, name := range names {
+			names[i] = strings.ReplaceAll(fmt.Sprint(name), "\n", "\uFFFD")
+		}
+		fmt.Fprintf(&b, format, names...)
+	}
+	line("workspace  %s\n", v.Root)
 	if v.GitDir != "" {
-		fmt.Fprintf(&b, "git        %s\n", v.GitDir)
+		line("git        %s\n", v.GitDir)
 	}
 	if v.CommonDir != v.GitDir {
-		fmt.Fprintf(&b, "shared git %s (this is a linked worktree)\n", v.CommonDir)
+		line("shared git %s (this is a linked worktree)\n", v.CommonDir)
 	}
 	if v.Branch != "" {
-		fmt.Fprintf(&b, "branch     %s\n", v.Branch)
+		line("branch     %s\n", v.Branch)
 	}
 	for _, w := range v.Worktrees {
-		fmt.Fprintf(&b, "worktree   %s\n", w)
+		line("worktree   %s\n", w)
 	}
 	for _, n := range v.Notes {
-		fmt.Fprintf(&b, "note       %s\n", n)
+		line("note       %s\n", n)
 	}
 	b.WriteString("\na run may not change:\n")
 	for _, p := range v.Protected {
-		fmt.Fprintf(&b, "  %-22s %s\n      %s\n", p.Hold, p.Path, p.Reason)
+		line("  %-22s %s\n      %s\n", p.Hold, p.Path, p.Reason)
 	}
 	return b.String()
 }

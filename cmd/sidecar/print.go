@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"code.sidecar.dev/sidecar/protocol"
 )
@@ -14,15 +15,20 @@ func say(t terminal, text string) {
 	}
 }
 
-// clean takes control characters out of a line that may quote what a run chose, such as a file's name.
-func clean(line string) string {
+// clean takes out of a text that may quote what a run chose, such as a file's name, what has a terminal do something or
+// shows it in another order than it stands.
+func clean(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && (r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0) {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) || turns(r) {
 			return '\uFFFD'
 		}
 		return r
-	}, line)
+	}, text)
 }
+
+// turns tells whether a character turns the direction of what follows: the explicit formatting characters of Unicode's
+// bidirectional algorithm (UAX #9, 2). Names in scripts that are written from right to left need none.
+func turns(r rune) bool { return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 }
 
 // report prints what a person should know about a run's end.
 func report(t terminal, r protocol.RunResult) {

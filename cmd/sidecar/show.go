@@ -42,7 +42,7 @@ func showPlan(ctx context.Context, e *sidecar.Engine, r sidecar.Request, asJSON 
 		return err
 	}
 	if !asJSON {
-		_, _ = fmt.Fprint(t.out, policy)
+		_, _ = fmt.Fprint(t.out, clean(policy.String()))
 		return nil
 	}
 	return printJSON(t, map[string]any{"argv": plan.Argv, "args": plan.Args, "pins": policy.Pins, "program": policy.Argv, "dir": policy.Dir, "gaps": plan.Gaps})
@@ -81,7 +81,7 @@ func showCommand(use, short string, t terminal, look func(context.Context) (valu
 			if asJSON {
 				return printJSON(t, value)
 			}
-			_, err = fmt.Fprint(t.out, text)
+			_, err = fmt.Fprint(t.out, clean(text))
 			return err
 		},
 	}

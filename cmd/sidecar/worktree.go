@@ -208,5 +208,5 @@ func (w *worktreeSession) finish(ctx context.Context, name string, t terminal) {
 		say(t, sidecar.WorktreeError(err).Error())
 		return
 	}
-	_, _ = fmt.Fprint(t.err, sum.Text())
+	_, _ = fmt.Fprint(t.err, clean(sum.Text()))
 }
