@@ -121,6 +121,7 @@ func (p *protector) command(r *Repository, line string, w claim) {
 		}
 		p.word(r, word, i == 0, w)
 	}
+	p.pieces(reader{claim: w, repo: r, any: true, given: true, folders: true}, line)
 }
 
 func (p *protector) word(r *Repository, word string, first bool, w claim) {

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -41,6 +42,17 @@ func (p *protector) environmentFile() {
 			}
 		}
 	}
+	rd := reader{claim: claim{reason: "direnv executes it, since .envrc names it", absent: Watch}, repo: &Repository{WorkTree: p.ws.Root}, given: true}
+	p.pieces(rd, string(data))
+	rd.folders = true
+	p.pieces(rd, withoutPath(string(data)))
+}
+
+// withoutPath is a text of .envrc without the lines that put folders on the PATH.
+func withoutPath(text string) string {
+	return strings.Join(slices.DeleteFunc(strings.SplitAfter(text, "\n"), func(line string) bool {
+		return strings.Contains(line, "PATH") || strings.Contains(line, "path_add") || strings.HasPrefix(strings.TrimSpace(line), "layout")
+	}), "")
 }
 
 // sourced are the files that a word of .envrc loads, given the words after it.

@@ -54,6 +54,7 @@ func (ws *Workspace) Protected(rules Rules, deep ...string) []Protected {
 		}
 	}
 	p.environmentFile()
+	p.settingsFiles()
 	p.also()
 	return p.result()
 }

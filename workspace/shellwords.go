@@ -136,7 +136,7 @@ func isExecutable(l *looks.Looks, path string) bool {
 // maxScript is how much of a hook is read for the scripts it calls.
 const maxScript = 64 << 10
 
-// script protects the scripts of the workspace that a hook names by a path: executing the hook executes them.
+// script protects the scripts of the workspace that a hook names: executing the hook executes them.
 func (p *protector) script(r *Repository, hook string) {
 	if p.words > maxWords {
 		return
@@ -160,6 +160,7 @@ func (p *protector) script(r *Repository, hook string) {
 		seen[word] = true
 		p.hookWord(r, hook, word, w)
 	}
+	p.pieces(reader{claim: w, repo: r, bases: []string{filepath.Dir(hook)}, given: true, folders: true}, string(data))
 }
 
 func (p *protector) hookWord(r *Repository, hook, word string, w claim) {
