@@ -112,6 +112,9 @@ func (g *group) start() (ends, error) {
 	cmd := exec.Command(g.plan.Argv[0], g.plan.Argv[1:]...) //nolint:gosec // the plan's
 	cmd.Env, cmd.Dir, cmd.ExtraFiles = []string{}, "/", theirs[:extra]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs[extra], theirs[extra+1], theirs[extra+2]
+	if g.plan.NoInput {
+		cmd.Stdin = nil // os/exec opens the null device
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	g.cmd, g.started = cmd, time.Now()
 	if err := cmd.Start(); err != nil {

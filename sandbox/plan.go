@@ -52,6 +52,8 @@ type Plan struct {
 	OutFD, ErrFD int
 	// Terminal says that the program has a terminal, whose controlling side comes over ControlFD.
 	Terminal bool
+	// NoInput says that the program reads the null device, so that there is nobody to be fed.
+	NoInput bool
 	// Keeps says that no program runs in it: it is a keeper's, to be started by Keep.
 	Keeps bool
 	// Stands says that it is a sandbox made ahead of its run, to be started by Stand; Sources are the paths of the host that

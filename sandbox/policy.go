@@ -148,6 +148,9 @@ type Policy struct {
 	Limits   Limits
 	// Terminal gives the program a terminal of its own in the place of its standard streams; nil is none.
 	Terminal *Terminal
+	// NoInput gives it the null device as its standard input, not a pipe that is at its end: by that, programs tell
+	// whether they are to read there.
+	NoInput bool
 	// Sockets are opened in the sandbox's network, which has nothing but loopback, and served from outside: the way to
 	// whatever the run may reach. Network says in words what that is; "" is nothing.
 	Sockets []Socket

@@ -82,7 +82,7 @@ func run(ctx context.Context, plan Plan, streams IO, done chan<- outcome) {
 		return
 	}
 	p := newProcess(plan)
-	if err := p.start(streams.Stdin != nil); err != nil {
+	if err := p.start(streams.Stdin != nil && !plan.NoInput); err != nil {
 		done <- outcome{End{ExitCode: -1}, err}
 		return
 	}

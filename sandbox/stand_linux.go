@@ -52,7 +52,7 @@ func Stand(plan Plan) (*Standing, error) {
 // serve starts it and has it do its run.
 func (s *Standing) serve() error {
 	p := newProcess(s.plan)
-	if err := p.start(true); err != nil {
+	if err := p.start(!s.plan.NoInput); err != nil {
 		return err
 	}
 	select {

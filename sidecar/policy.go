@@ -39,6 +39,7 @@ type job struct {
 	borrowed []string
 	network  *network
 	backend  sandbox.Backend
+	hasInput bool
 	Ask
 }
 
@@ -58,6 +59,7 @@ func (j job) policy() (sandbox.Policy, string, error) {
 	j.bounds(&p.Limits, j.params)
 	j.granted.bounds(&p.Limits)
 	p.Terminal = j.terminal()
+	p.NoInput = p.Terminal == nil && !j.hasInput
 	if j.env.Store != nil {
 		j.closure(&p)
 	} else {

@@ -106,7 +106,7 @@ func (e *Engine) survey(ctx context.Context, r Request) (*prepared, job, error) 
 	prep := &prepared{ws: f.ws.Copy(), env: r.environment, engine: e, guard: g, complete: f.known.Complete,
 		held: f.held, linked: f.linked, pins: f.pins, gitDirs: f.gitDirs}
 	j := job{ws: prep.ws, env: r.environment, settings: e.settings, account: thisAccount(e.resolvedHome(), f.ws.Root), params: r.Params,
-		dir: cwd, held: f.held, pins: f.pins, sockets: f.known.Sockets, git: f.git, getenv: e.getenv, machine: e.machine(f.ws.Root), Ask: r.Ask, granted: r.granted, backend: e.host.Backend}
+		dir: cwd, held: f.held, pins: f.pins, sockets: f.known.Sockets, git: f.git, getenv: e.getenv, machine: e.machine(f.ws.Root), Ask: r.Ask, granted: r.granted, backend: e.host.Backend, hasInput: r.Stdin != nil || r.Params.Stdin != ""}
 	j.borrowed = e.borrows(prep.ws)
 	if !checked {
 		prep.unchecked = f

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,15 +44,38 @@ func TestProbes(t *testing.T) {
 			}
 			p := protocol.RunParams{Language: languages[filepath.Ext(file)], Code: string(code), Cwd: "it's here",
 				Args: []string{"a b", "--x", "-", ""}, Stdin: "line one\nline two\n"}
-			_, warm := w.in(t).twice(p)
-			cold := w.in(t).with(func(s *config.Settings) { s.Performance.Warm = "off" }).run(p)
-			if cold.Start != protocol.StartCold || warm.Start != protocol.StartWarm {
-				t.Fatalf("started %s and %s", cold.Start, warm.Start)
-			}
-			if d := cmp.Diff(seenOf(cold), seenOf(warm)); d != "" {
-				t.Errorf("cold and warm differ:\n%s", d)
+			w.in(t).alike(p)
+			if name, _, _ := strings.Cut(filepath.Base(file), "."); name == "state" { // it tells what its input is
+				p.Stdin = ""
+				w.in(t).alike(p)
 			}
 		})
+	}
+}
+
+// alike does a run cold and warm, and compares.
+func (w *warmed) alike(p protocol.RunParams) {
+	w.t.Helper()
+	_, warm := w.twice(p)
+	cold := w.with(func(s *config.Settings) { s.Performance.Warm = "off" }).run(p)
+	if cold.Start != protocol.StartCold || warm.Start != protocol.StartWarm {
+		w.t.Fatalf("started %s and %s", cold.Start, warm.Start)
+	}
+	if d := cmp.Diff(seenOf(cold), seenOf(warm)); d != "" {
+		w.t.Errorf("cold and warm differ:\n%s", d)
+	}
+}
+
+// TestNoInput: a program that has no input reads the null device, by which ripgrep and others tell that they are to look
+// elsewhere; one of the sandbox's own, however it was started.
+func TestNoInput(t *testing.T) {
+	w := newWarmed(t)
+	for _, tt := range []struct{ stdin, want string }{{"", "/dev/null\n"}, {"x", "pipe\n"}} {
+		p := protocol.RunParams{Language: "bash", Code: `at=$(readlink /proc/$$/fd/0); echo "${at%%:*}"`, Stdin: tt.stdin}
+		cold, warm := w.in(t).twice(p)
+		if cold.Stdout.Text != tt.want || warm.Stdout.Text != tt.want || warm.Start != protocol.StartWarm {
+			t.Errorf("input %q: cold %q, %s %q, want %q", tt.stdin, cold.Stdout.Text, warm.Start, warm.Stdout.Text, tt.want)
+		}
 	}
 }
 

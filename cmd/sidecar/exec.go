@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
 	"code.sidecar.dev/sidecar"
@@ -277,10 +278,19 @@ func (x *execFlags) session(ctx context.Context, root string, req protocol.RunRe
 	return result, err
 }
 
-// stdin is what a program reads that has no terminal.
+// stdin is what a program reads that has no terminal; nil is nothing.
 func (t terminal) stdin() io.Reader {
-	if t.in == nil || term.IsTerminal(int(t.in.Fd())) && !inForeground(t.in) {
+	if t.in == nil || isNothing(t.in) || term.IsTerminal(int(t.in.Fd())) && !inForeground(t.in) {
 		return nil
 	}
 	return t.in
+}
+
+// isNothing says that a file is the null device, of which a container may have its own, or was closed.
+func isNothing(f *os.File) bool {
+	var is, null unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &is); err != nil {
+		return true
+	}
+	return unix.Stat(os.DevNull, &null) == nil && is.Mode&unix.S_IFMT == unix.S_IFCHR && is.Rdev == null.Rdev
 }

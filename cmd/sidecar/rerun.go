@@ -99,8 +99,8 @@ func (r *rerunFlags) perform(ctx context.Context, root string, rec protocol.RunR
 	defer pool.Close()
 	watch := client.Watch{Output: sink, Building: tellBuilding(t)}
 	var stdin io.Reader
-	if rec.StreamedStdin && t.in != nil {
-		stdin = t.in
+	if rec.StreamedStdin {
+		stdin = t.stdin()
 	}
 	result, err := pool.Run(ctx, root, req, stdin, watch)
 	if failed := out.failed(); failed != nil {

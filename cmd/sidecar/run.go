@@ -275,8 +275,8 @@ func readScript(name string) ([]byte, error) {
 // a command, as a pipe: the program never holds the terminal itself.
 func (r *runFlags) input(c *cobra.Command, args []string, t terminal) io.Reader {
 	isCode := len(args) > 0 && args[0] == "-" && !c.Flags().Changed("eval") && c.ArgsLenAtDash() != 0
-	if isCode || t.in == nil || term.IsTerminal(int(t.in.Fd())) && (c.ArgsLenAtDash() < 0 || !inForeground(t.in)) {
+	if isCode || t.in == nil || term.IsTerminal(int(t.in.Fd())) && c.ArgsLenAtDash() < 0 {
 		return nil
 	}
-	return t.in
+	return t.stdin()
 }

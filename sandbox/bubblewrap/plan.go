@@ -237,7 +237,7 @@ func (b *builder) started(work shim.Plan) sandbox.Plan {
 	return sandbox.Plan{
 		Argv:   []string{b.host.Bubblewrap, "--args", strconv.Itoa(argsFD), "--info-fd", strconv.Itoa(infoFD), "--", shim.Program},
 		Args:   b.args,
-		Inputs: append(inputs, b.files...), StatusFD: shim.StatusFD, ControlFD: shim.ControlFD, OutFD: shim.OutFD, ErrFD: shim.ErrFD, InfoFD: infoFD, Terminal: work.Terminal, Keeps: work.Keep,
+		Inputs: append(inputs, b.files...), StatusFD: shim.StatusFD, ControlFD: shim.ControlFD, OutFD: shim.OutFD, ErrFD: shim.ErrFD, InfoFD: infoFD, Terminal: work.Terminal, NoInput: work.NoInput, Keeps: work.Keep,
 		Groups: b.host.Groups, Limits: b.policy.Limits, Gaps: b.gaps,
 	}
 }
@@ -270,7 +270,7 @@ const (
 const minPIDMax = 301
 
 func (b *builder) shimPlan(filter []byte) shim.Plan {
-	p := shim.Plan{UID: b.policy.UID, GID: b.policy.GID, Filter: filter, Dir: b.policy.Dir, Argv: b.policy.Argv, Env: b.policy.Env}
+	p := shim.Plan{UID: b.policy.UID, GID: b.policy.GID, Filter: filter, Dir: b.policy.Dir, Argv: b.policy.Argv, Env: b.policy.Env, NoInput: b.policy.NoInput}
 	if t := b.policy.Terminal; t != nil {
 		p.Terminal, p.Rows, p.Columns = true, t.Rows, t.Columns
 	}

@@ -73,7 +73,7 @@ func New(p sandbox.Policy, h sandbox.Host) (sandbox.Plan, error) {
 	}
 	inputs := [][]byte{work(p, l).Encode(), nil, nil}
 	return sandbox.Plan{
-		Argv: argv, Inputs: inputs, StatusFD: shim.StatusFD, ControlFD: shim.ControlFD, Terminal: p.Terminal != nil,
+		Argv: argv, Inputs: inputs, StatusFD: shim.StatusFD, ControlFD: shim.ControlFD, Terminal: p.Terminal != nil, NoInput: p.NoInput,
 		Private: &made, Tag: h.Seat.Tag, Limits: p.Limits, Gaps: gaps(p),
 	}, nil
 }

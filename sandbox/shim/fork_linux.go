@@ -107,6 +107,11 @@ func (p Plan) script(term *terminal) *script {
 		term.script(s)
 	} else {
 		s.do(syscall.SYS_SETSID)
+		if p.NoInput {
+			s.do(syscall.SYS_OPENAT, ^uintptr(99), s.text("/dev/null"), syscall.O_RDONLY|syscall.O_CLOEXEC)
+			s.calls[len(s.calls)-1].keep = true
+			s.do(syscall.SYS_DUP3, resultFD, 0)
+		}
 		s.do(syscall.SYS_DUP3, OutFD, 1)
 		s.do(syscall.SYS_DUP3, ErrFD, 2)
 	}

@@ -147,6 +147,9 @@ type Plan struct {
 	// Terminal gives the program a terminal of its own, of Rows and Columns.
 	Terminal      bool
 	Rows, Columns int
+	// NoInput gives the program the sandbox's own null device as its standard input: one that was opened outside would be
+	// the host's to change.
+	NoInput bool
 	// Picks are made first.
 	Picks []Pick
 	// Keep says that nothing else is done: the shim hands over copies of the first pick until its control socket closes.
@@ -185,6 +188,7 @@ func (p Plan) Encode() []byte {
 	e.flag(p.Terminal)
 	e.number(p.Rows)
 	e.number(p.Columns)
+	e.flag(p.NoInput)
 	e.number(len(p.Picks))
 	for _, k := range p.Picks {
 		e.text(k.From)
@@ -255,7 +259,7 @@ func DecodeOrder(b []byte) (Order, error) {
 // Decode reads what Encode wrote.
 func Decode(b []byte) (Plan, error) {
 	d := decoder{in: b}
-	p := Plan{Sockets: d.sockets(), Terminal: d.flag(), Rows: d.number(), Columns: d.number()}
+	p := Plan{Sockets: d.sockets(), Terminal: d.flag(), Rows: d.number(), Columns: d.number(), NoInput: d.flag()}
 	for n := d.number(); n > 0 && d.err == nil; n-- {
 		p.Picks = append(p.Picks, Pick{d.text(), d.text(), d.texts()})
 	}

@@ -27,7 +27,7 @@ type RunParams struct {
 	WritableFiles []string `json:"writableFiles,omitempty"`
 	// Args are further arguments of the program that Code is.
 	Args []string `json:"args,omitempty"`
-	// Stdin is what the program reads on standard input, as UTF-8 text.
+	// Stdin is what the program reads on standard input, as UTF-8 text. Where there is none, that is the null device.
 	Stdin string `json:"stdin,omitempty"`
 	// Env adds variables to the clean set. Values never appear in an argument list.
 	Env map[string]string `json:"env,omitempty"`

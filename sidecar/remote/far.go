@@ -45,7 +45,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, program string) err
 	hangUps := make(chan os.Signal, 1)
 	signal.Notify(hangUps, syscall.SIGHUP)
 	defer signal.Stop(hangUps)
-	c := &child{frames: f, cmd: cmd, input: make(chan []byte, ahead)}
+	c := &child{frames: f, cmd: cmd, noInput: s.NoInput, input: make(chan []byte, ahead)}
 	status, err := c.run(ctx, s.Terminal)
 	return f.writeJSON(kindEnded, end{Status: status, Error: protocol.AsError(err)})
 }
@@ -99,6 +99,7 @@ func (s Start) command(program string) (*exec.Cmd, error) {
 type child struct {
 	*frames
 	cmd      *exec.Cmd
+	noInput  bool
 	input    chan []byte
 	terminal *os.File
 }
@@ -127,7 +128,12 @@ func (c *child) run(ctx context.Context, t *protocol.Terminal) (status int, err 
 func (c *child) begin() (input io.WriteCloser, wait func(), err error) {
 	c.cmd.Stdout, c.cmd.Stderr = sends{c.frames, kindOutput}, sends{c.frames, kindErrors}
 	c.cmd.SysProcAttr = bound(&syscall.SysProcAttr{})
-	if input, err = c.cmd.StdinPipe(); err == nil {
+	if c.noInput {
+		input, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0) // for the input's end, which comes all the same
+	} else {
+		input, err = c.cmd.StdinPipe()
+	}
+	if err == nil {
 		err = c.cmd.Start()
 	}
 	return input, func() { _ = c.cmd.Wait() }, err

@@ -67,6 +67,8 @@ type Start struct {
 	Named  bool `json:"named,omitempty"`
 	// Terminal has the command get a terminal, of this size and name; nil is pipes.
 	Terminal *protocol.Terminal `json:"terminal,omitempty"`
+	// NoInput has it read the null device.
+	NoInput bool `json:"noInput,omitempty"`
 }
 
 // end is how it ended: with an exit status, or it did not begin.

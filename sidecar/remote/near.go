@@ -104,6 +104,7 @@ func (h Host) lost(w *waits, err error) error {
 
 // follow sends the start and the input, and takes in what comes until the end.
 func (f *frames) follow(c Call) (last end, err error) {
+	c.NoInput = c.Input == nil
 	if err := f.writeJSON(kindStart, c.Start); err != nil && !errors.Is(err, syscall.EPIPE) { // then what was said before tells why
 		return end{}, err
 	}

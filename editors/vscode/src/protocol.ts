@@ -118,7 +118,7 @@ export interface RunParams {
   writableFiles?: string[];
   /** args are further arguments of the program that Code is. */
   args?: string[];
-  /** stdin is what the program reads on standard input, as UTF-8 text. */
+  /** stdin is what the program reads on standard input, as UTF-8 text. Where there is none, that is the null device. */
   stdin?: string;
   /** env adds variables to the clean set. Values never appear in an argument list. */
   env?: Record<string, string>;

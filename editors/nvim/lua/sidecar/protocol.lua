@@ -99,7 +99,7 @@ M.version = 1
 ---@field files? string[] files are files and folders of the host that the run may read, WritableFiles those that it may change as well: those that the settings show runs anyway, or that a person approves. Absolute, or with ~ at their start.
 ---@field writableFiles? string[]
 ---@field args? string[] args are further arguments of the program that Code is.
----@field stdin? string stdin is what the program reads on standard input, as UTF-8 text.
+---@field stdin? string stdin is what the program reads on standard input, as UTF-8 text. Where there is none, that is the null device.
 ---@field env? table<string, string> env adds variables to the clean set. Values never appear in an argument list.
 ---@field cwd? string cwd is the working folder: absolute, or relative to the workspace's root; it must be inside it.
 ---@field timeoutMs? number timeoutMs is how long the run may last; 0 is the configured default. It may not exceed the configured maximum.
