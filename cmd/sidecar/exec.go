@@ -91,7 +91,7 @@ func (x *execFlags) run(ctx context.Context, c *cobra.Command, args []string, t 
 	if err != nil {
 		return err
 	}
-	root, err := x.project(&req.RunParams)
+	root, _, err := x.project(&req.RunParams)
 	if err == nil {
 		err = x.readPolicy(root)
 	}
@@ -156,32 +156,6 @@ func (x *execFlags) treePath(root string, t terminal) (string, error) {
 		return "", sidecar.WorktreeError(err)
 	}
 	return tree.Path, nil
-}
-
-// project is the project around here. The bare home folder is none: everything in it would be writable.
-func (x *execFlags) project(p *protocol.RunParams) (string, error) {
-	dir, _, err := x.folder()
-	if err != nil {
-		return "", err
-	}
-	root, err := sidecar.Root(dir)
-	if err != nil {
-		return "", err
-	}
-	home, err := os.UserHomeDir()
-	if err == nil && x.workspace == "" && sameFolder(root, home) {
-		return "", usage("go to a project's folder; if you mean it, name the home folder with --workspace", "the home folder "+root+" would be the project, and all in it writable")
-	}
-	if p.Cwd == "" {
-		p.Cwd = sidecar.CwdIn(root)
-	}
-	return root, nil
-}
-
-func sameFolder(a, b string) bool {
-	one, err1 := os.Stat(a)
-	two, err2 := os.Stat(b)
-	return err1 == nil && err2 == nil && os.SameFile(one, two)
 }
 
 // request is what the sidecar is asked for.

@@ -128,3 +128,29 @@ func (f *flags) folder() (dir, source string, err error) {
 	}
 	return dir, workingFolder, err
 }
+
+// project is the project around here, for a program that may write to it; the working folder of the request becomes where the
+// person is, if they said nothing else. The bare home folder is none unless it is named: everything in it would be writable.
+func (f *flags) project(p *protocol.RunParams) (root, source string, err error) {
+	dir, source, err := f.folder()
+	if err != nil {
+		return "", "", err
+	}
+	if root, err = sidecar.Root(dir); err != nil {
+		return "", "", err
+	}
+	home, err := os.UserHomeDir()
+	if err == nil && source == workingFolder && sameFolder(root, home) {
+		return "", "", usage("go to a project's folder; if you mean it, name the home folder with --workspace", "the home folder "+root+" would be the project, and all in it writable")
+	}
+	if p.Cwd == "" {
+		p.Cwd = sidecar.CwdIn(root)
+	}
+	return root, source, nil
+}
+
+func sameFolder(a, b string) bool {
+	one, err1 := os.Stat(a)
+	two, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(one, two)
+}

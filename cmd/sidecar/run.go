@@ -75,15 +75,11 @@ the home folder is empty.`,
 }
 
 func (r *runFlags) run(ctx context.Context, c *cobra.Command, args []string, t terminal) error {
-	dir, source, err := r.folder()
-	if err != nil {
-		return err
-	}
 	params, err := r.params(c, args, t)
 	if err != nil {
 		return err
 	}
-	root, err := r.root(dir, &params)
+	root, source, err := r.project(&params)
 	if err != nil {
 		return err
 	}
@@ -96,7 +92,7 @@ func (r *runFlags) run(ctx context.Context, c *cobra.Command, args []string, t t
 		params.Timeout = protocol.Duration(e.LongestTimeout())
 	}
 	if r.dryRun {
-		return r.show(ctx, e, dir, params, t)
+		return r.show(ctx, e, root, params, t)
 	}
 	result, err := r.execute(ctx, e, root, params, r.input(c, args, t), t)
 	if err != nil {

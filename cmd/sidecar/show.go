@@ -18,19 +18,6 @@ import (
 	"code.sidecar.dev/sidecar/protocol"
 )
 
-// root is the project's root around dir; the working folder of the request becomes where the person is, if
-// they said nothing else.
-func (r *runFlags) root(dir string, p *protocol.RunParams) (string, error) {
-	root, err := sidecar.Root(dir)
-	if err != nil {
-		return "", err
-	}
-	if p.Cwd == "" {
-		p.Cwd = sidecar.CwdIn(root)
-	}
-	return root, nil
-}
-
 // show prints what a run would be, and runs nothing.
 func (r *runFlags) show(ctx context.Context, e *sidecar.Engine, dir string, p protocol.RunParams, t terminal) error {
 	return showPlan(ctx, e, sidecar.Request{Dir: dir, Params: p}, r.json, t)
