@@ -41,11 +41,17 @@ func trustCommand(f *flags, t terminal) *cobra.Command {
 // trusted is all that a person has allowed for good.
 type trusted struct {
 	Projects []sidecar.Trust `json:"projects"`
-	// Domains are names that runs may reach.
-	Domains []string `json:"domains"`
-	// Ports are TCP ports of this machine, Files what of it runs may see, each with its setting.
-	Ports string   `json:"ports,omitempty"`
-	Files []string `json:"files,omitempty"`
+	// Domains are names that runs may reach by network.allowed_domains, Approved those that were allowed when a run asked.
+	Domains  []string `json:"domains"`
+	Approved []string `json:"approved,omitempty"`
+	// Hosts are names with the addresses that they stand for, Ports TCP ports of this machine, Sockets unix sockets, and Files
+	// what of the machine runs may see, each with its setting.
+	Hosts   map[string]string `json:"hosts,omitempty"`
+	Ports   string            `json:"ports,omitempty"`
+	Sockets []string          `json:"sockets,omitempty"`
+	Files   []string          `json:"files,omitempty"`
+	// Nix says that nix itself works in runs.
+	Nix bool `json:"nix,omitempty"`
 }
 
 func trustListCommand(f *flags, t terminal) *cobra.Command {
@@ -55,14 +61,10 @@ func trustListCommand(f *flags, t terminal) *cobra.Command {
 			return nil, "", err
 		}
 		defer e.Close()
-		all := trusted{Projects: e.Trusts()}
 		settings := e.Settings()
-		if d := settings.Network.AllowedDomains; d != nil {
-			for _, one := range d.Names {
-				all.Domains = append(all.Domains, domainText(one))
-			}
-		}
-		if p := settings.Network.AllowedPorts; p.All || len(p.List) > 0 {
+		n := settings.Network
+		all := trusted{Projects: e.Trusts(), Domains: domainTexts(n.AllowedDomains), Approved: domainTexts(n.Approved), Hosts: n.Hosts, Sockets: n.Sockets, Nix: settings.Nix.AllowNix}
+		if p := n.AllowedPorts; p.All || len(p.List) > 0 {
 			all.Ports = p.String()
 		}
 		for _, p := range declared.Of(settings.Files) {
@@ -72,11 +74,18 @@ func trustListCommand(f *flags, t terminal) *cobra.Command {
 	})
 }
 
-func domainText(d config.Domain) string {
-	if d.Methods == nil {
-		return d.Name
+func domainTexts(d *config.Domains) (out []string) {
+	if d == nil {
+		return nil
 	}
-	return d.Name + " (" + strings.Join(d.Methods, ", ") + ")"
+	for _, one := range d.Names {
+		text := one.Name
+		if one.Methods != nil {
+			text += " (" + strings.Join(one.Methods, ", ") + ")"
+		}
+		out = append(out, text)
+	}
+	return out
 }
 
 func (a trusted) text() string {
@@ -87,11 +96,23 @@ func (a trusted) text() string {
 	for _, d := range a.Domains {
 		_, _ = fmt.Fprintf(&b, "domain   %s\n", clean(d))
 	}
+	for _, d := range a.Approved {
+		_, _ = fmt.Fprintf(&b, "domain   %s, when a run asked\n", clean(d))
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Hosts)) {
+		_, _ = fmt.Fprintf(&b, "host     %s at %s\n", clean(name), clean(a.Hosts[name]))
+	}
 	if a.Ports != "" {
 		_, _ = fmt.Fprintf(&b, "ports    %s\n", a.Ports)
 	}
+	for _, s := range a.Sockets {
+		_, _ = fmt.Fprintf(&b, "socket   %s\n", clean(s))
+	}
 	for _, file := range a.Files {
 		_, _ = fmt.Fprintf(&b, "files    %s\n", clean(file))
+	}
+	if a.Nix {
+		_, _ = fmt.Fprintln(&b, "nix      works in runs (nix.allow_nix)")
 	}
 	if b.Len() == 0 {
 		return "nothing was trusted or allowed for good\n"
