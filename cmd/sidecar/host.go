@@ -109,7 +109,7 @@ func (f *flags) host(name string) (remote.Host, error) {
 
 // personal are the settings of this machine without a project's. --config is a file of the host's.
 func personal() (config.Settings, error) {
-	settings, _, err := config.Load(config.Sources{Env: os.Getenv})
+	settings, _, err := config.Load(config.Sources{})
 	if err != nil {
 		err = &protocol.Error{Kind: protocol.BadRequest, Message: err.Error(), Err: err}
 	}

@@ -90,7 +90,7 @@ func status(err error, t terminal) int {
 
 // engine loads the settings for a project and makes an engine of them.
 func (f *flags) engine(root string, t terminal) (*sidecar.Engine, error) {
-	settings, notes, err := config.Load(config.Sources{Explicit: f.config, Project: root, Env: os.Getenv})
+	settings, notes, err := config.Load(config.Sources{Explicit: f.config, Project: root})
 	if err != nil {
 		return nil, &protocol.Error{Kind: protocol.BadRequest, Message: err.Error(), Err: err}
 	}

@@ -77,7 +77,7 @@ const logsKept = 90 * 24 * time.Hour
 // logs is the log of the project's sidecar, and the level of what is of no single client. A terminal shows what its --verbose
 // says; who started us in the background gave us the log's file as standard error.
 func (s *serveFlags) logs(root string, t terminal) (*logs.Log, slog.Level) {
-	settings, _, unread := config.Load(config.Sources{Explicit: s.config, Project: root, Env: os.Getenv})
+	settings, _, unread := config.Load(config.Sources{Explicit: s.config, Project: root})
 	if unread != nil {
 		settings = config.Defaults()
 	}

@@ -132,7 +132,7 @@ func (f *flags) doctorOptions() doctor.Options {
 	if root, err := sidecar.Root(dir); err == nil {
 		o.Workspace = root
 	}
-	if settings, _, err := config.Load(config.Sources{Explicit: f.config, Env: os.Getenv}); err == nil {
+	if settings, _, err := config.Load(config.Sources{Explicit: f.config}); err == nil {
 		o.Bubblewrap = settings.Sandbox.Bubblewrap
 	}
 	return o

@@ -29,8 +29,10 @@ type Sources struct {
 	Explicit string
 	// Project is the workspace's root; empty is none.
 	Project string
-	// Env reads an environment variable; nil is os.Getenv.
-	Env func(string) string
+	// Env reads an environment variable; nil is os.Getenv. Names are the variables that there are, among which one that looks
+	// like a setting and is none is a mistake; nil, with an Env, is not known.
+	Env   func(string) string
+	Names []string
 	// Flags are values by key: {"limits.timeout": "30s"}.
 	Flags map[string]string
 }
@@ -55,6 +57,10 @@ func Load(src Sources) (Settings, []Note, error) {
 func (src Sources) complete() Sources {
 	if src.Env == nil {
 		src.Env = os.Getenv
+		for _, kv := range os.Environ() {
+			name, _, _ := strings.Cut(kv, "=")
+			src.Names = append(src.Names, name)
+		}
 	}
 	if src.System == "" {
 		src.System = SystemFile
@@ -240,6 +246,18 @@ func union(a, b []string) []string {
 }
 
 func (l *loader) environment() {
+	for _, name := range slices.Sorted(slices.Values(l.src.Names)) {
+		if isUnknownVariable(name) && l.src.Env(name) != "" {
+			l.fail(&Error{File: name, Problem: "no such setting", Hint: nearestVariable(name)})
+		}
+	}
+	for _, section := range sortedNames(short) {
+		name := variableOf(section)
+		if text := l.src.Env(name); text != "" {
+			f, _ := lookup(short[section])
+			l.set(f, f.rawText(text), origin{name: name})
+		}
+	}
 	for _, f := range schema() {
 		if text := l.src.Env(f.variable()); text != "" {
 			l.set(f, f.rawText(text), origin{name: f.variable()})

@@ -2,8 +2,10 @@ package config
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -30,7 +32,7 @@ func (fx fixture) sources(t *testing.T) (Sources, string) {
 	src := Sources{
 		System: filepath.Join(dir, "system.yaml"), User: filepath.Join(dir, "user.yaml"),
 		Project: filepath.Join(dir, "project"), Flags: fx.flags,
-		Env: func(name string) string { return fx.env[name] },
+		Env: func(name string) string { return fx.env[name] }, Names: slices.Collect(maps.Keys(fx.env)),
 	}
 	write(t, src.System, fx.system)
 	write(t, src.User, fx.user)
@@ -93,6 +95,8 @@ func TestLoadPrecedence(t *testing.T) {
 		"also, again by env":  {fixture{project: "protect: {also: [c]}\n", env: map[string]string{"SIDECAR_PROTECT_ALSO": "d, e,"}}, func(s *Settings) { s.Protect.Also = []string{"c", "d", "e"} }},
 		"maps merge": {fixture{system: "env: {set: {A: 1, B: x}}\n", user: "env: {set: {B: yes, C: 1.10}}\n", env: map[string]string{"SIDECAR_ENV_SET": "D=a=b"}},
 			func(s *Settings) { s.Env.Set = map[string]string{"A": "1", "B": "yes", "C": "1.10", "D": "a=b"} }},
+		"short variables": {fixture{env: map[string]string{"SIDECAR_HISTORY": "off", "SIDECAR_HOSTS": "one, me@two"}}, func(s *Settings) { s.History.Keep, s.Hosts.Status = "off", []string{"one", "me@two"} }},
+		"other variables": {fixture{env: map[string]string{"SIDECAR_WORKSPACE": "/w", "SIDECAR_BIN": "/b", "SIDECAR_SERVICE_HOST": "10.0.0.1", "SIDECAR_PORT_80_TCP": "tcp://10.0.0.1:80", "SIDECAR_X_SERVICE_PORT_HTTP": "80"}}, func(*Settings) {}},
 		"lowered maximum": {fixture{user: "limits: {timeout_max: 30s}\n"}, func(s *Settings) { s.Limits.Timeout, s.Limits.TimeoutMax = 30*time.Second, 30*time.Second }},
 		"texts": {fixture{user: "host: {path: '/opt/bin:/usr/bin'}\nsandbox: {bubblewrap: /opt/bwrap, mounts: argv}\nprotect: {except: [.npmrc]}\n"},
 			func(s *Settings) {
@@ -149,6 +153,10 @@ func TestLoadMistakes(t *testing.T) {
 		"hostile key":      {fixture{project: "\"a\\e[2J\\nb\": 1\n"}, `project/.sidecar.yaml:1: "a\x1b[2J\nb": no such setting; known there: limits, protect, workspace, host, sandbox, env, nix, files, network, performance, history, sessions, hosts, log, profiles`},
 		"variable value":   {fixture{env: map[string]string{"SIDECAR_LIMITS_TIMEOUT": "x"}}, `SIDECAR_LIMITS_TIMEOUT: limits.timeout: have "x", want a duration such as 30s, 5m or a number of seconds, from 10ms to 168h`},
 		"flag value":       {fixture{flags: map[string]string{"limits.processes": "many"}}, `flag: limits.processes: have "many", want a whole number, from 1 to 4194304`},
+		"unknown variable": {fixture{env: map[string]string{"SIDECAR_LIMITS_TIMOUT": "5s"}}, "SIDECAR_LIMITS_TIMOUT: no such setting; did you mean SIDECAR_LIMITS_TIMEOUT?"},
+		"no section in it": {fixture{env: map[string]string{"SIDECAR_TIMEOUT": "5s"}}, "SIDECAR_TIMEOUT: no such setting; did you mean SIDECAR_LIMITS_TIMEOUT?"},
+		"of a profile":     {fixture{env: map[string]string{"SIDECAR_PROFILES_CLAUDE_HOME": "kept"}}, "SIDECAR_PROFILES_CLAUDE_HOME: no such setting; profiles have no variables"},
+		"short variable":   {fixture{env: map[string]string{"SIDECAR_HISTORY": "of"}}, "SIDECAR_HISTORY: history.keep: have \"of\", want full or metadata or off"},
 		"flag":             {fixture{flags: map[string]string{"limits.time": "1"}}, "flag: limits.time: no such setting; did you mean limits.timeout?"},
 		"explicit":         {fixture{env: map[string]string{"SIDECAR_CONFIG": "/nonexistent/c.yaml"}}, "/nonexistent/c.yaml: no such file; it is what --config or SIDECAR_CONFIG names"},
 		"beyond the maximum": {fixture{user: "limits:\n  timeout: 2h\n"},

@@ -22,6 +22,27 @@ func nearest(key string) string {
 	return "did you mean " + best + "?"
 }
 
+// nearestVariable is the same for a variable.
+func nearestVariable(name string) string {
+	if strings.HasPrefix(name, variableOf(profiles)) {
+		return "profiles have no variables"
+	}
+	if len(name) > 64 {
+		return ""
+	}
+	best, least := "", len(name)
+	for _, known := range variables() {
+		d := distance(name, known)
+		if strings.HasSuffix(known, strings.TrimPrefix(name, strings.TrimSuffix(variablePrefix, "_"))) {
+			d = 1 // its section is missing
+		}
+		if d < least {
+			best, least = known, d
+		}
+	}
+	return "did you mean " + best + "?"
+}
+
 // mistakes is how many would lead from a known key to this one. The right word in a wrong section is one, and so
 // is a word cut short.
 func mistakes(key, known string) int {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -71,7 +72,38 @@ func (f field) variable() string {
 	if f.profile != "" {
 		return ""
 	}
-	return "SIDECAR_" + strings.ToUpper(strings.ReplaceAll(f.key, ".", "_"))
+	return variableOf(f.key)
+}
+
+const variablePrefix = "SIDECAR_"
+
+func variableOf(key string) string {
+	return variablePrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
+}
+
+// otherVariables are sidecar's own that are no settings: where a project is and which file is the person's, the program that
+// tests and editors' packages are made with, and what only tests know.
+var otherVariables = []string{"SIDECAR_WORKSPACE", "SIDECAR_CONFIG", "SIDECAR_BIN"}
+
+// fromKubernetes are variables of a service whose name begins with "sidecar", which Kubernetes gives to every container
+// (Service, "Environment variables").
+var fromKubernetes = regexp.MustCompile(`_SERVICE_(HOST|PORT(_\w+)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$`)
+
+// isUnknownVariable says that a variable looks like a setting and is none.
+func isUnknownVariable(name string) bool {
+	return strings.HasPrefix(name, variablePrefix) && !strings.HasPrefix(name, "SIDECAR_TEST_") && !slices.Contains(variables(), name) && !fromKubernetes.MatchString(name)
+}
+
+// variables are all that sidecar knows.
+func variables() []string {
+	all := slices.Clone(otherVariables)
+	for _, section := range sortedNames(short) {
+		all = append(all, variableOf(section))
+	}
+	for _, f := range schema() {
+		all = append(all, f.variable())
+	}
+	return all
 }
 
 // in is the field's value inside settings.

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -284,7 +286,7 @@ func (c *client) sources() config.Sources {
 	c.mu.Unlock()
 	src := config.Sources{Explicit: o.ExplicitConfig, User: o.ConfigFile, Project: c.server.o.Root, Env: os.Getenv}
 	if o.Environment != nil {
-		src.Env = func(name string) string { return o.Environment[name] }
+		src.Env, src.Names = func(name string) string { return o.Environment[name] }, slices.Collect(maps.Keys(o.Environment))
 	}
 	return src
 }
