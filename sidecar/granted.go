@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"code.sidecar.dev/nix"
 	"code.sidecar.dev/sandbox"
@@ -41,9 +42,7 @@ func (e *Engine) profiled(r Request) (*Engine, Request, error) {
 		settings.Nix.AllowNix = true
 		e = e.For(settings, e.getenv, e.home)
 	}
-	if len(r.Params.Command) == 0 && r.Params.Language == "" {
-		r.Params.Command = p.Command
-	}
+	r.Params.Command = commandOf(r.Params, p)
 	if r.Params.Environment == "" {
 		r.Params.Environment = p.Environment
 	}
@@ -51,8 +50,33 @@ func (e *Engine) profiled(r Request) (*Engine, Request, error) {
 	return e, r, nil
 }
 
+// Command is what a request runs: its own command, or that of the profile that it names. A request with code has none.
+func (e *Engine) Command(p protocol.RunParams, a Ask) []string {
+	if a.Allow == nil {
+		return p.Command
+	}
+	_, profile, err := e.profileOf(*a.Allow)
+	if err != nil {
+		return p.Command
+	}
+	return commandOf(p, profile)
+}
+
+func commandOf(p protocol.RunParams, profile config.Profile) []string {
+	if len(p.Command) == 0 && p.Language == "" {
+		return profile.Command
+	}
+	return p.Command
+}
+
 // profileOf is the profile that a person chose, and its name; "" for none.
 func (e *Engine) profileOf(a protocol.Allowance) (string, config.Profile, error) {
+	if err := checkWord("home", a.Home, "kept", "empty"); err != nil {
+		return "", config.Profile{}, err
+	}
+	if err := checkWord("network", a.Network, "open", "none"); err != nil {
+		return "", config.Profile{}, err
+	}
 	switch {
 	case a.Policy != nil && a.Profile != "":
 		return "", config.Profile{}, bad("give one of them", "both the profile %s and the policy %s", a.Profile, a.Policy.File)
@@ -63,6 +87,14 @@ func (e *Engine) profileOf(a protocol.Allowance) (string, config.Profile, error)
 		return a.Profile, p, err
 	}
 	return "", config.Profile{}, nil
+}
+
+// checkWord refuses what a profile could not have either.
+func checkWord(what, have string, want ...string) error {
+	if have == "" || slices.Contains(want, have) {
+		return nil
+	}
+	return bad("", "%s: have %.60q, want %s", what, have, strings.Join(want, " or "))
 }
 
 // grant works out what a run may: what the request gives stands in the place of the profile's, and that in the place of

@@ -96,6 +96,7 @@ func (e *Engine) Do(ctx context.Context, r Request) (protocol.RunResult, error) 
 	if r.ID == "" {
 		r.ID = NewID()
 	}
+	r.Params.Command = e.Command(r.Params, r.Ask)
 	r.noted = e.recording(r, asked)
 	r.Stdin = r.noted.reads(r.Stdin)
 	ended := e.tells(&r, asked)

@@ -121,6 +121,9 @@ func (s *Server) do(ctx context.Context, r *run, req protocol.RunRequest) (resul
 	if read(); err != nil {
 		return result, err
 	}
+	req.Command = engine.Command(req.RunParams, asked)
+	r.runs(req)
+	request.Params, begun = req.RunParams, r.show()
 	announced = true
 	s.announce(protocol.MethodRunStarted, r)
 	out := s.output(ctx, r, req, engine.Longest(req.RunParams, asked))

@@ -200,6 +200,13 @@ func (n *run) show() protocol.Run {
 	return n.shown
 }
 
+// runs takes note of the command, which may be the profile's.
+func (n *run) runs(req protocol.RunRequest) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.shown.Command = sidecar.Shown(n.id, req, n.shown.Started).Command
+}
+
 // end notes how the run ended.
 func (n *run) end(result protocol.RunResult, err *protocol.Error) {
 	n.mu.Lock()
