@@ -13,7 +13,7 @@ var (
 		`(has an? unfree licen[sc]e|is marked as insecure|has known vulnerabilities|is marked as broken|is broken|is not available on the requested|is not supported on)[^\n]*`)
 	builderFailed = regexp.MustCompile(`(?:builder for|Cannot build|build of) '(?:[^']*\^)?(/nix/store/[^']+\.drv)(?:[^']*)?'`)
 	builderReason = regexp.MustCompile(`failed with exit code \d+|failed due to signal [^\n;]*|failed to produce output path[^\n;]*|timed out after \d+ seconds[^\n;]*|Reason: [^\n]*`)
-	brokenStore   = regexp.MustCompile(`(?i)(?:opening lock file|could not set permissions on|creating directory|getting status of|cannot connect to|opening a connection to|changing ownership of|cannot open SQLite|acquiring/releasing lock|executing SQLite|attempt to write a readonly|opening file|unable to fork)[^\n]*(?:/nix/|daemon|socket|db\.sqlite|readonly database)[^\n]*`)
+	brokenStore   = regexp.MustCompile(`(?i)(?:opening lock file|could not set permissions on|creating directory|getting status of|cannot connect to|opening a connection to|changing ownership of|cannot open SQLite|acquiring/releasing lock|executing SQLite|attempt to write a readonly|opening file|unable to fork)[^\n]*(?:/nix/|daemon|socket|db\.sqlite|readonly database)[^\n]*|the group '[^'\n]*' specified in 'build-users-group'[^\n]*|the build users group '[^'\n]*' has no members`)
 	unfetched     = regexp.MustCompile(`(?i)unable to download|cannot fetch|could not resolve host|couldn't resolve host|hash mismatch|program 'git' failed|failed to fetch|cannot find flake|unable to find a flake|no substituter|does not exist in the store|path '[^']*' does not exist|getting status of '[^']*': No such file|is not valid and cannot be|unsupported flake|cannot be (?:substituted|fetched)|HTTP error|\bunable to (?:check out|open repository)`)
 )
 
@@ -114,9 +114,15 @@ func reason(all string) string {
 	return strings.Join(lines, "\n")
 }
 
+// groupHint says what to do where root's nix wants a group of build users that this machine does not have, as with Debian's
+// nix-bin without its nix-setup-systemd.
+const groupHint = "put `build-users-group =` into ~/.config/nix/nix.conf, or make the group (nixbld) and its users, as Nix's own installer does"
+
 // storeHint says what to do about a store that cannot be used.
 func storeHint(reason string) string {
 	switch {
+	case strings.Contains(reason, "build-users-group"), strings.Contains(reason, "build users group"):
+		return groupHint
 	case strings.Contains(reason, "daemon"), strings.Contains(reason, "socket"):
 		return "is the Nix daemon running, and may you use it? (systemctl start nix-daemon; the group nix-users on Debian)"
 	case strings.Contains(reason, "readonly"), strings.Contains(reason, "Read-only"):

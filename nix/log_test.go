@@ -117,6 +117,8 @@ func TestFailureKinds(t *testing.T) {
 			&StoreError{Reason: "opening lock file '/nix/var/nix/db/big-lock': Permission denied", Hint: storeHint("")}},
 		{"another's", "error: could not set permissions on '/nix/var/nix/profiles/per-user' to 755: Operation not permitted",
 			&StoreError{Reason: "could not set permissions on '/nix/var/nix/profiles/per-user' to 755: Operation not permitted", Hint: storeHint("")}},
+		{"no group", "error: the group 'nixbld' specified in 'build-users-group' does not exist",
+			&StoreError{Reason: "the group 'nixbld' specified in 'build-users-group' does not exist", Hint: groupHint}},
 		{"no network", "error:\n  … while fetching the input\n\n  error: unable to download 'https://x': Couldn't resolve host name (6)",
 			&FetchError{What: "x", Reason: "unable to download 'https://x': Couldn't resolve host name (6)", LogFile: "log"}},
 		{"syntax", "error: syntax error, unexpected '}'\n\n       at /x/flake.nix:3:1:\n            2| {\n", &EvalError{What: "x",

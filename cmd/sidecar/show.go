@@ -132,8 +132,11 @@ func (f *flags) doctorOptions() doctor.Options {
 	if root, err := sidecar.Root(dir); err == nil {
 		o.Workspace = root
 	}
-	if settings, _, err := config.Load(config.Sources{Explicit: f.config}); err == nil {
-		o.Bubblewrap = settings.Sandbox.Bubblewrap
+	settings, _, err := config.Load(config.Sources{Explicit: f.config, Project: o.Workspace})
+	if err != nil {
+		o.Settings = err.Error()
+		return o
 	}
+	o.Bubblewrap = settings.Sandbox.Bubblewrap
 	return o
 }

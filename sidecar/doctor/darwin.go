@@ -24,7 +24,7 @@ const wantMac = "13"
 
 // examineMac judges a Mac. Trial is how an empty sandbox of sandbox-exec went.
 func examineMac(m Machine) []Check {
-	return []Check{checkMac(m), checkSeatbelt(m), checkDeveloper(m), checkGit(m), checkMacNix(m), checkState(m), checkMacRuntime(m)}
+	return []Check{checkMac(m), checkSeatbelt(m), checkDeveloper(m), checkGit(m), checkMacNix(m), checkState(m), checkMacRuntime(m), checkSettings(m)}
 }
 
 func checkMac(m Machine) Check {

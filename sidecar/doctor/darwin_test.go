@@ -24,6 +24,7 @@ func TestExamineMac(t *testing.T) {
 		{"nix", OK, "2.34.1 at /nix/var/nix/profiles/default/bin/nix; sidecar turns flakes on for itself", ""},
 		{"state folder", OK, "/Users/me/Library/Application Support/sidecar", ""},
 		{"runtime folder", OK, "/Users/me/Library/Application Support/sidecar/run", ""},
+		{"settings", OK, "can be read", ""},
 	}}
 	if diff := cmp.Diff(want, Examine(aMac())); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

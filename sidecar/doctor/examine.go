@@ -22,9 +22,17 @@ func Examine(m Machine) Report {
 	}
 	checks := []Check{
 		checkKernel(m), checkPlace(m), checkBubblewrap(m), checkSandbox(m), checkNamespaces(m), checkAppArmor(m),
-		checkCgroups(m), checkGit(m), checkNix(m), checkInotify(m), checkState(m), checkRuntime(m),
+		checkCgroups(m), checkGit(m), checkNix(m), checkInotify(m), checkState(m), checkRuntime(m), checkSettings(m),
 	}
 	return Report{Checks: slices.DeleteFunc(checks, func(c Check) bool { return c.Name == "" })}
+}
+
+// checkSettings tells of a mistake in sidecar's settings, with which nothing runs.
+func checkSettings(m Machine) Check {
+	if m.Settings == "" {
+		return Check{"settings", OK, "can be read", ""}
+	}
+	return Check{"settings", Fail, m.Settings, "correct it, or take the line out"}
 }
 
 func checkKernel(m Machine) Check {
@@ -216,6 +224,9 @@ func checkNix(m Machine) Check {
 		return Check{"nix", OK, "not found" + skipped(n) + "; runs use this machine's own interpreters", ""}
 	case n.Problem != "":
 		return Check{"nix", Warn, n.Path + ": " + n.Problem, ""}
+	case m.NixGroup != "":
+		return Check{"nix", Warn, n.Version + " at " + n.Path + fmt.Sprintf("; it builds nothing: there is no group %q, which build-users-group names", m.NixGroup),
+			"put `build-users-group =` into ~/.config/nix/nix.conf, or make the group and its users, as Nix's own installer does"}
 	case older(n.Version, wantNix) && !strings.Contains(n.Path, "lix"):
 		return Check{"nix", Warn, n.Version + " at " + n.Path + "; current nixpkgs wants " + wantNix + " or newer",
 			"install it with Nix's own installer in place of the distribution's package, or: nix upgrade-nix"}

@@ -35,6 +35,7 @@ ok    nix               not found; runs use this machine's own interpreters
 ok    inotify           524288 watches
 ok    state folder      /home/u/.local/state/sidecar
 ok    runtime folder    /run/user/1000/sidecar
+ok    settings          can be read
 
 sidecar can run sandboxes here.
 `
@@ -70,6 +71,7 @@ warn  inotify           fs.inotify.max_user_watches = 8192, want 65536: in a lar
                         fix: echo 'fs.inotify.max_user_watches = 524288' | sudo tee /etc/sysctl.d/60-sidecar.conf && sudo sysctl -p /etc/sysctl.d/60-sidecar.conf
 ok    state folder      /home/u/.local/state/sidecar
 ok    runtime folder    /run/user/1000/sidecar
+ok    settings          can be read
 
 sidecar cannot run sandboxes here: 2 failures.
 `
@@ -143,9 +145,13 @@ func TestChecks(t *testing.T) {
 		"cgroups beside": {func(m *Machine) {
 			m.Cgroup.Facts = cgroup.Facts{Mounted: true, Dir: "/sys/fs/cgroup/init", Others: true, Above: cgroup.Node{Writable: true, Enabled: []string{"memory", "pids"}}}
 		}, Check{"cgroups", OK, "v2; each run is held to its memory and processes by one of its own", ""}},
-		"no git":       {func(m *Machine) { m.Git = Program{Skipped: []string{"/ws/bin/git"}} }, Check{"git", Warn, `not found on PATH outside the workspace ("/ws/bin/git" lies in it and is never run); sidecar reads repositories itself, and runs have no git`, "sudo dnf install -y git"}},
-		"old git":      {func(m *Machine) { m.Git.Version = "2.25.1" }, Check{"git", Warn, "2.25.1 at /usr/bin/git; before 2.31.0 it takes no settings from the environment, so more commands fail on the read-only config", "sudo dnf install -y git"}},
-		"broken git":   {func(m *Machine) { m.Git.Problem = "no" }, Check{"git", Warn, "/usr/bin/git: no", "reinstall it: sudo dnf install -y git"}},
+		"no git":     {func(m *Machine) { m.Git = Program{Skipped: []string{"/ws/bin/git"}} }, Check{"git", Warn, `not found on PATH outside the workspace ("/ws/bin/git" lies in it and is never run); sidecar reads repositories itself, and runs have no git`, "sudo dnf install -y git"}},
+		"old git":    {func(m *Machine) { m.Git.Version = "2.25.1" }, Check{"git", Warn, "2.25.1 at /usr/bin/git; before 2.31.0 it takes no settings from the environment, so more commands fail on the read-only config", "sudo dnf install -y git"}},
+		"broken git": {func(m *Machine) { m.Git.Problem = "no" }, Check{"git", Warn, "/usr/bin/git: no", "reinstall it: sudo dnf install -y git"}},
+		"no group": {func(m *Machine) {
+			m.UID, m.Nix, m.NixGroup = 0, Program{Path: "/usr/bin/nix", Version: "2.26.3"}, "nixbld"
+		}, Check{"nix", Warn, "2.26.3 at /usr/bin/nix; it builds nothing: there is no group \"nixbld\", which build-users-group names", "put `build-users-group =` into ~/.config/nix/nix.conf, or make the group and its users, as Nix's own installer does"}},
+		"settings":     {func(m *Machine) { m.Settings = "/home/u/.config/sidecar/config.yaml:2: limits.x: no such setting" }, Check{"settings", Fail, "/home/u/.config/sidecar/config.yaml:2: limits.x: no such setting", "correct it, or take the line out"}},
 		"old nix":      {func(m *Machine) { m.Nix = Program{Path: "/usr/bin/nix", Version: "2.8.0"} }, Check{"nix", Warn, "2.8.0 at /usr/bin/nix; current nixpkgs wants 2.18 or newer", "install it with Nix's own installer in place of the distribution's package, or: nix upgrade-nix"}},
 		"no inotify":   {func(m *Machine) { delete(m.Sysctls, "fs.inotify.max_user_watches") }, Check{"inotify", Warn, "unknown limits; new repositories in a run may be noticed only after it", ""}},
 		"state folder": {func(m *Machine) { m.StateDir = Folder{Problem: "x is no folder"} }, Check{"state folder", Fail, "x is no folder", "make it yours and private, or set XDG_STATE_HOME to a folder that is"}},

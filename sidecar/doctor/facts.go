@@ -20,6 +20,8 @@ type Options struct {
 	Path string
 	// Bubblewrap is the program that the config names; empty is the first on Path.
 	Bubblewrap string
+	// Settings is what is wrong with sidecar's settings; empty is nothing.
+	Settings string
 }
 
 // Facts gathers what can be read; it executes nothing and takes well under a millisecond.
@@ -29,7 +31,7 @@ func Facts(o Options) Machine {
 	if path == "" {
 		path = os.Getenv("PATH")
 	}
-	m.Workspace = o.Workspace
+	m.Workspace, m.Settings = o.Workspace, o.Settings
 	m.Bubblewrap = find("bwrap", path, o.Workspace)
 	if o.Bubblewrap != "" {
 		m.Bubblewrap = named(o.Bubblewrap, o.Workspace)

@@ -37,8 +37,12 @@ type Machine struct {
 	// Workspace is the folder whose programs are never executed.
 	Workspace            string
 	Bubblewrap, Git, Nix Program
+	// NixGroup is the group of build users that nix is told to have and this machine lacks; empty is none.
+	NixGroup             string
 	Trial                Trial
 	StateDir, RuntimeDir Folder
+	// Settings is what is wrong with sidecar's own; empty is nothing.
+	Settings string
 	// Mac is what only a Mac has.
 	Mac Mac
 	// SessionDir is XDG_RUNTIME_DIR as the session set it.

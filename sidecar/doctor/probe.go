@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os/exec"
+	"os/user"
 	"strings"
 	"syscall"
 	"time"
@@ -22,6 +23,7 @@ func Gather(ctx context.Context, o Options) Machine {
 	for _, p := range []*Program{&m.Bubblewrap, &m.Git, &m.Nix} {
 		ask(ctx, p)
 	}
+	m.NixGroup = lackingGroup(ctx, m)
 	if m.OS == "darwin" {
 		m.Trial = tryMac(ctx)
 		return m
@@ -43,6 +45,23 @@ func ask(ctx context.Context, p *Program) {
 	if a.err != nil {
 		p.Problem = "asking for its version: " + a.err.Error() + " " + bracket(clean(a.stderr))
 	}
+}
+
+// lackingGroup is the group of nix's build-users-group (nix.conf(5)) if there is none of that name. Only root's nix goes by it.
+func lackingGroup(ctx context.Context, m Machine) string {
+	if m.UID != 0 || m.OS != "linux" || m.Nix.Path == "" || m.Nix.Problem != "" {
+		return ""
+	}
+	config := execute(ctx, nil, m.Nix.Path, "--extra-experimental-features", "nix-command", "show-config").stdout
+	for line := range strings.Lines(config) {
+		name, value, _ := strings.Cut(line, "=")
+		if group := strings.TrimSpace(value); strings.TrimSpace(name) == "build-users-group" && group != "" {
+			if _, err := user.LookupGroup(group); err != nil {
+				return group
+			}
+		}
+	}
+	return ""
 }
 
 // inScope prints the controllers of the control group that it is in.
