@@ -72,6 +72,9 @@ func (e *Engine) prepare(ctx context.Context, r Request) (*prepared, error) {
 		return nil, err
 	}
 	prep.id, prep.phases = r.ID, r.Phases
+	if e.settings.Workspace.Access == "read-only" && !e.seated() { // nothing appears where nothing can be written, by the person either
+		prep.held, prep.pins = withoutPlaceholders(prep.held), nil
+	}
 	over = r.Phases.Begin(phases.Placeholders)
 	if err := prep.placehold(); err != nil {
 		prep.release()
