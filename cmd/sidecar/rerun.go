@@ -53,6 +53,9 @@ func (r *rerunFlags) rerun(ctx context.Context, id string, t terminal) error {
 	if err != nil {
 		return err
 	}
+	if name := rec.Run.SessionName; r.exact && name != "" {
+		return &protocol.Error{Kind: protocol.Denied, Message: "nothing was run: a session's call cannot be repeated exactly, since it depends on what the session " + name + " held then", Hint: "leave --exact out to do it in the session of that name as it is now"}
+	}
 	root := rec.Run.Workspace
 	e, err := r.engine(root, t)
 	if err != nil {
@@ -173,6 +176,9 @@ func sameStore(req *protocol.RunRequest, rec protocol.RunRecord, s config.Settin
 
 // changes are the lines in which the policy of today is another one.
 func changes(ctx context.Context, e *sidecar.Engine, rec protocol.RunRecord, req protocol.RunRequest) ([]string, error) {
+	if name := rec.Run.SessionName; name != "" { // whose policy is the session's
+		return []string{"what the session " + name + " held is what it holds now"}, nil
+	}
 	if rec.Policy == "" {
 		return nil, nil
 	}
