@@ -53,6 +53,7 @@ func (p *protector) commonDir(r *Repository, k ranks) {
 			p.add(claim{path: at(name), folder: true, reason: "git fetches from and pushes to where it says", rank: k.pointer, absent: nothing})
 		}
 	}
+	p.companions(r, k)
 	if r == p.ws.Repo { // no program, but ReadableOutside grants what it names
 		p.add(claim{path: at("objects/info/alternates"), reason: "runs may read the object stores that it names", absent: Watch})
 	}
@@ -66,6 +67,23 @@ func (p *protector) commonDir(r *Repository, k ranks) {
 	}
 	for _, name := range []string{"HEAD", "index", "modules"} {
 		p.add(claim{path: at(name), reason: whyOther, rank: k.pointer, absent: nothing})
+	}
+}
+
+// companions are files that other programs keep in a git directory, and obey.
+var companions = []struct{ name, reason string }{
+	{"lazygit.yml", whyLazygit},
+	{"glab-cli/config.yml", "glab executes aliases, an editor and a browser that it names"},
+	{"sl/config", "Sapling executes programs that its config names"},
+}
+
+func (p *protector) companions(r *Repository, k ranks) {
+	absent := Watch
+	if r != p.ws.Repo && p.many {
+		absent = nothing
+	}
+	for _, c := range companions {
+		p.add(claim{path: filepath.Join(r.CommonDir, c.name), reason: c.reason, rank: k.pointer, absent: absent})
 	}
 }
 

@@ -14,6 +14,8 @@ func TestObeyed(t *testing.T) {
 	for name, want := range map[string]bool{
 		".vscode": true, "my.code-workspace": true, ".claude": true, ".mcp.json": true, ".envrc": true, ".exrc": true, ".nvim.lua": true, "a/b/.envrc": true,
 		".sidecar.yaml": true, "lefthook.yml": true, ".github/hooks": true, "mise.local.toml": true,
+		".perldb": true, ".lsp/config.edn": true, ".lazygit.yml": true, "a/latexmkrc": true, ".pi": true, ".github/agents": true, "sub/.flake8": true, "irbrc": true,
+		".github/copilot/settings.json": true, ".shadowenv.d": true, ".prototools": true, ".buckconfig.d": true, "ansible.cfg": true, ".config/hk.pkl": true, ".lsp": false, ".nvmrc": false,
 		"CLAUDE.md": false, "AGENTS.md": false, "package.json": false, "Makefile": false, "eslint.config.js": false, "flake.nix": false, "hooks": false,
 		".github": false, "mise": false, ".vscodex": false, "": false, ".": false, "bin": false, ".env": false,
 	} {

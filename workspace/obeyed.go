@@ -29,6 +29,7 @@ const (
 	whyPackages = "the package manager takes programs, registries and scripts from it"
 	whyLSP      = "a language server that the editor starts executes what it names"
 	whyBuild    = "the build tool, which editors start, takes programs and options from it"
+	whyLazygit  = "lazygit executes commands that it names"
 	whySidecar  = "it is sidecar's own: a run must not change what the next one may do"
 )
 
@@ -41,7 +42,7 @@ const (
 //     linters that are programs): writing them is the work, and the host executes them when a person builds.
 //   - workflows of CI services (.github/workflows, .gitlab-ci.yml): executed elsewhere, after a push.
 //   - what builds produce and hosts may execute (node_modules/.bin, .venv, target): runs must write it.
-//   - version files (.tool-versions, .nvmrc, .python-version): they choose among what is installed.
+//   - version files (.nvmrc, .python-version): they choose among what is installed.
 //   - data (.editorconfig, .env, .gitattributes, .lfsconfig, compile_commands.json): read, not executed. An .env
 //     that .envrc loads is protected through it.
 //   - .cursorignore, .gitignore and their like; .kakrc, .screenrc, .tmux.conf: not read from a project.
@@ -80,10 +81,13 @@ var obeyed = []Entry{
 	{".lvimrc", false, true, whyVim},
 	{".local.vimrc", false, true, whyVim},
 	{".lazy.lua", false, true, whyVim},
+	{".nvim-dap.lua", false, true, whyVim},
+	{".nvim-dap", true, true, whyVim},
 	{".vimspector.json", false, true, whyEditor},
 	{".neoconf.json", false, true, whyLSP},
 	{".nlsp-settings", true, true, whyLSP},
 	{".ycm_extra_conf.py", false, true, "YouCompleteMe executes it"},
+	{".lite_project.lua", false, true, "Lite XL executes it"},
 	{".dir-locals.el", false, true, "Emacs evaluates it when a file below it is opened"},
 	{".dir-locals-2.el", false, true, "Emacs evaluates it when a file below it is opened"},
 
@@ -128,7 +132,14 @@ var obeyed = []Entry{
 	{".rovodev", true, true, whyAgent},
 	{".tabnine", true, true, whyAgent},
 	{".copilot", true, true, whyAgent},
+	{".pi", true, true, whyAgent},
+	{".grok", true, true, whyAgent},
+	{".refact", true, true, whyAgent},
+	{"gptme.toml", false, true, "gptme executes its context_cmd"},
 	{".github/hooks", true, false, "GitHub Copilot's clients execute the hooks in it"},
+	{".github/agents", true, false, "GitHub Copilot's clients start the servers that agents in it name"},
+	{".github/copilot/settings.json", false, false, whyAgent},
+	{".github/copilot/settings.local.json", false, false, whyAgent},
 	{".openhands", true, false, "OpenHands executes the scripts in it"},
 
 	// Containers that editors open a project in.
@@ -142,6 +153,8 @@ var obeyed = []Entry{
 	{".autoenv.leave", false, true, whyShell},
 	{".autoenv.zsh", false, true, whyShell},
 	{".autoenv_leave.zsh", false, true, whyShell},
+	{".shadowenv.d", true, true, whyShell},
+	{".rvmrc", false, true, whyShell},
 	{"mise.toml", false, true, "mise executes its hooks and templates"},
 	{".mise.toml", false, true, "mise executes its hooks and templates"},
 	{"mise.*.toml", false, true, "mise executes its hooks and templates"},
@@ -150,6 +163,12 @@ var obeyed = []Entry{
 	{"mise/config.toml", false, false, "mise executes its hooks and templates"},
 	{".config/mise", true, false, "mise executes the hooks and tasks in it"},
 	{".config/mise.toml", false, false, "mise executes its hooks and templates"},
+	{".miserc.toml", false, true, "mise takes from it which configs it reads"},
+	{"mise/tasks", true, false, "mise executes the tasks in it"},
+	{"mise-tasks", true, true, "mise executes the tasks in it"},
+	{".mise-tasks", true, true, "mise executes the tasks in it"},
+	{".tool-versions", false, true, "asdf executes what lies in a folder that it names (path:)"},
+	{".prototools", false, true, "proto loads plugins that it names"},
 
 	// Hook managers.
 	{".husky", true, false, whyHook},
@@ -168,6 +187,10 @@ var obeyed = []Entry{
 	{"captainhook.json", false, false, whyHook},
 	{"grumphp.yml", false, false, whyHook},
 	{"hk.pkl", false, false, whyHook},
+	{"hk.local.pkl", false, false, whyHook},
+	{".config/hk.pkl", false, false, whyHook},
+	{".rusty-hook.toml", false, false, whyHook},
+	{".gitlint", false, false, "gitlint, which hooks start, loads rules from where it says"},
 	{".simple-git-hooks.*", false, false, whyHook},
 	{"simple-git-hooks.*", false, false, whyHook},
 	{".lintstagedrc", false, true, whyHook},
@@ -188,12 +211,19 @@ var obeyed = []Entry{
 	{"bunfig.toml", false, true, "bun executes the files that it preloads"},
 	{".bazelrc", false, false, whyBuild},
 	{".bazeliskrc", false, false, whyBuild},
+	{".bazelversion", false, false, "bazelisk fetches and executes the bazel that it names"},
 	{"tools/bazel", false, false, "bazelisk executes it in place of bazel"},
 	{".buckconfig", false, false, whyBuild},
+	{".buckconfig.local", false, false, whyBuild},
+	{".buckconfig.d", true, false, whyBuild},
 	{".mvn", true, false, whyBuild},
 	{".jvmopts", false, false, whyBuild},
 	{".sbtopts", false, false, whyBuild},
 	{".bsp", true, false, "Metals and IntelliJ start the build servers that it names"},
+	{".pdm-python", false, false, "pdm executes the interpreter that it names"},
+	{"ansible.cfg", false, true, "Ansible loads plugins from where it says, and executes programs that it names"},
+	{".latexmkrc", false, true, "latexmk, which editors start, executes it"},
+	{"latexmkrc", false, true, "latexmk, which editors start, executes it"},
 
 	// Language servers and linters that load programs by name.
 	{"hie.yaml", false, true, "the Haskell language server executes programs that it names"},
@@ -203,18 +233,33 @@ var obeyed = []Entry{
 	{".pylintrc", false, true, "pylint, which editors start, executes its init-hook"},
 	{"pylintrc", false, true, "pylint, which editors start, executes its init-hook"},
 	{".solargraph.yml", false, true, "the Ruby language server loads plugins that it names"},
+	{"mypy.ini", false, true, "mypy, which editors start, loads plugins of the tree that it names"},
+	{".mypy.ini", false, true, "mypy, which editors start, loads plugins of the tree that it names"},
+	{".flake8", false, true, "flake8, which editors start, loads plugins of the tree that it names"},
+	{".lsp/config.edn", false, false, whyLSP},
+	{"rust-analyzer.toml", false, true, whyLSP},
+	{"rust-project.json", false, true, whyLSP},
+	{".rust-project.json", false, true, whyLSP},
+	{".sourcekit-lsp", true, true, whyLSP},
+	{".emmyrc.json", false, true, whyLSP},
+	{".phpactor.json", false, true, whyLSP},
+	{".phpactor.yml", false, true, whyLSP},
 
 	// Start-up files of interpreters and debuggers.
 	{".irbrc", false, true, whyREPL},
 	{"_irbrc", false, true, whyREPL},
+	{"irbrc", false, true, whyREPL},
 	{".pryrc", false, true, whyREPL},
 	{".rdbgrc", false, true, whyDebugger},
+	{".rdbgrc.rb", false, true, whyDebugger},
 	{".byebugrc", false, true, whyDebugger},
 	{".pdbrc", false, true, whyDebugger},
 	{".pdbrc.py", false, true, whyDebugger},
 	{".gdbinit", false, true, whyDebugger},
 	{"gdbinit", false, true, whyDebugger},
 	{".lldbinit", false, true, whyDebugger},
+	{".perldb", false, true, whyDebugger},
+	{".valgrindrc", false, true, "valgrind takes its options from it, among them commands and files that it writes"},
 	{".Rprofile", false, true, whyREPL},
 	{".Renviron", false, true, whyREPL},
 	{".RData", false, true, "R loads it when it starts in the folder"},
@@ -222,10 +267,12 @@ var obeyed = []Entry{
 	{".octaverc", false, true, whyREPL},
 	{".ghci", false, true, whyREPL},
 	{".ghcid", false, true, "ghcid executes the command that it names"},
+	{".ocamlinit", false, true, whyREPL},
 	{".iex.exs", false, true, whyREPL},
 	{".psysh.php", false, true, whyREPL},
 	{".tmuxinator.yml", false, false, "tmuxinator executes it"},
 	{".tmuxp.yaml", false, false, "tmuxp executes it"},
+	{".lazygit.yml", false, true, whyLazygit},
 
 	// Ours.
 	{".sidecar.yaml", false, true, whySidecar},
