@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"code.sidecar.dev/workspace/looks"
@@ -14,7 +15,7 @@ import (
 // piece is a part of a text that may be a path, or the beginning or the end of one.
 type piece struct {
 	path string
-	// joined says that a variable or another expansion stands before it: its "/" is not the root's.
+	// joined says that a variable or another expansion stands before it, like "~": its "/" is not the root's.
 	joined bool
 	// place says that it can only be a folder's name or is used as one: "x/y", "x/", cd x. Words like "test" are not.
 	place bool
@@ -71,6 +72,9 @@ func newPiece(word, before string, joined bool) piece {
 		folder := strings.LastIndexByte(word[:i], '/') + 1
 		p.path = word[:folder]
 		p.all = before == "in" && !strings.Contains(word[folder:], "/")
+	}
+	if rest, ok := strings.CutPrefix(p.path, "~/"); ok {
+		p.joined, p.path = true, rest
 	}
 	if p.joined {
 		p.path = strings.TrimLeft(p.path, "/")
@@ -130,7 +134,7 @@ type reader struct {
 	// bases are folders that the text's paths may start from, besides the work tree.
 	bases []string
 	// any says that a file counts that is named by its whole path, whatever it is; given, that one does that an interpreter
-	// is given. What is executable, or says itself by "#!" what executes it, always counts.
+	// is given. What is executable, or says itself by "#!" what executes it, counts; if not given, only outside of what builds make.
 	any, given bool
 	// folders says that the programs count, too, that lie directly in a folder that is named.
 	folders bool
@@ -153,12 +157,16 @@ func (p *protector) pieces(rd reader, text string) {
 		if filepath.IsAbs(pc.path) {
 			path = filepath.Clean(pc.path)
 		}
-		if len(path) >= maxPath || p.scope(path) == "" || !p.mayBe(base, path) {
+		scope := p.scope(path)
+		if !inside(base, scope) {
+			base = scope // the home folder: not looked at itself
+		}
+		if len(path) >= maxPath || scope == "" || !p.mayBe(base, path) {
 			return false
 		}
 		switch {
 		case p.isFile(path):
-			if !p.isGitData(rd.repo, path) && (whole && rd.any && pc.place || rd.given && (pc.given || isShellScript(path)) || isProgram(p.looks, path)) {
+			if !p.isGitData(rd.repo, path) && (rd.given || !p.isBuilt(path)) && (whole && rd.any && pc.place || rd.given && (pc.given || isShellScript(path)) || isProgram(p.looks, path)) {
 				p.hold(rd.claim, path)
 			}
 			return true
@@ -175,7 +183,7 @@ func (p *protector) pieces(rd reader, text string) {
 		return true
 	}
 	for _, pc := range all {
-		for _, base := range append([]string{topOf(rd.repo)}, rd.bases...) {
+		for _, base := range append([]string{topOf(rd.repo), p.ws.home}, rd.bases...) {
 			at(base, pc, true)
 		}
 	}
@@ -240,18 +248,21 @@ func (p *protector) isPlace(r *Repository, path string) bool {
 // built are folders of what builds and package managers make: runs must write it.
 var built = map[string]bool{"node_modules": true, ".venv": true, "venv": true, "target": true, "build": true, "dist": true, "out": true}
 
-// programsIn holds the programs that lie directly in a folder; all of the folder where each of them is executed, whatever it
+func (p *protector) isBuilt(path string) bool {
+	below := strings.Split(strings.TrimPrefix(path, p.scope(path)), "/")
+	return slices.ContainsFunc(below, func(part string) bool { return built[part] })
+}
+
+// programsIn holds the programs that lie directly in a folder, and what shells load (. x.sh); all of the folder where each of them is executed, whatever it
 // is called, or where they are too many.
 func (p *protector) programsIn(rd reader, dir string, all bool) {
-	for _, part := range strings.Split(dir, "/") {
-		if built[part] {
-			return
-		}
+	if p.isBuilt(dir) {
+		return
 	}
 	in := p.listed(dir)
 	var programs []string
 	for _, name := range in.names() {
-		if path := filepath.Join(dir, name); in[name] != kindFolder && isProgram(p.looks, path) {
+		if path := filepath.Join(dir, name); in[name] != kindFolder && (isProgram(p.looks, path) || isShellScript(name) && p.isFile(path)) {
 			programs = append(programs, path)
 		}
 	}

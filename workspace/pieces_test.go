@@ -60,6 +60,8 @@ func TestCommandsThatGoToPrograms(t *testing.T) {
 		"PATH=$PWD/node_modules/.bin:$PATH y":         nil,
 		"cd .. && cd /":                               nil,
 		"cd many; ./p*":                               {"0 ro p/many/"},
+		`sh -c "~/../p/tools/clean"`:                  clean,
+		"bash -c '. $HOME/../p/deep/er/lib'":          {"0 ro p/deep/er/lib"},
 		"$ ${ $( $'":                                  nil,
 	} {
 		l := newLab(t)
@@ -91,26 +93,38 @@ func TestACommandThatGoesToNothing(t *testing.T) {
 	}
 }
 
+func TestAWorkspaceInAFolderOfBuilds(t *testing.T) {
+	l := newLab(t)
+	l.repo("build/p")
+	l.program("build/p/tools/clean")
+	l.git("build/p", "config", "filter.x.clean", "tools/*ean")
+	if got := l.lines(l.discover("build/p").Protected(Rules{})); !slices.Contains(got, "0 ro build/p/tools/clean") {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestHooksThatGoToPrograms(t *testing.T) {
 	c, k := "2 ro p/scripts/c.sh", "2 ro p/scripts/k.sh"
 	for hook, want := range map[string][]string{
-		"cd scripts && ./c.sh":                           {c},
+		"cd scripts && ./c.sh":                           {c, k},
 		`(cd "$ROOT/scripts"; sh k.sh)`:                  {c, k},
 		"for f in scripts/hooks/*; do \"$f\"; done":      {"2 ro p/scripts/hooks/"},
 		"run-parts scripts/hooks.d":                      {"2 ro p/scripts/hooks.d/"},
 		"run-parts --verbose -- $PWD/scripts/hooks.d":    {"2 ro p/scripts/hooks.d/"},
-		"D=scripts; $D/c.sh":                             {c},
+		"D=scripts; $D/c.sh":                             {c, k},
 		"D=scripts; sh $D/k.sh":                          {c, k},
-		`exec "$ROOT/scripts/$(basename "$0")"`:          {c},
+		`exec "$ROOT/scripts/$(basename "$0")"`:          {c, k},
 		"eslint src/hooks/* && cat scripts/hooks/README": {"2 ro p/src/hooks/run"},
 		"cd frontend && npx lint-staged":                 nil,
+		"for f in scripts/lib/*; do . $f; done":          {"2 ro p/scripts/lib/a.sh"},
+		`cd "$(dirname "$0")/../../scripts" && ./c.sh`:   {c, k},
 		"python3 src/main":                               {"2 ro p/src/main"},
 		"cat src/main":                                   nil,
 	} {
 		l := newLab(t)
 		l.repo("p")
 		l.program("p/scripts/c.sh", "p/scripts/hooks/10-x", "p/scripts/hooks.d/20-y", "p/src/hooks/run")
-		for _, f := range []string{"scripts/k.sh", "scripts/hooks/README", "src/hooks/use.ts", "src/main", "frontend/index.ts", "frontend/package.json"} {
+		for _, f := range []string{"scripts/k.sh", "scripts/lib/a.sh", "scripts/lib/README", "scripts/hooks/README", "src/hooks/use.ts", "src/main", "frontend/index.ts", "frontend/package.json"} {
 			l.write("p/"+f, "")
 		}
 		l.write("p/.git/hooks/pre-commit", "#!/bin/sh\n"+hook+"\n")
@@ -148,12 +162,12 @@ func TestSettingsThatNamePrograms(t *testing.T) {
 	texts := map[string]string{
 		".claude/settings.json":           `{"hooks": {"Stop": [{"hooks": [{"command": "\"$CLAUDE_PROJECT_DIR\"/t/a --x"}]}]}}`,
 		".claude/settings.local.json":     `{"statusLine": {"command": "t/b"}}`,
-		".mcp.json":                       `{"mcpServers": {"x": {"command": "./t/c", "args": ["src/server.js"]}}}`,
+		".mcp.json":                       `{"mcpServers": {"x": {"command": "./t/c", "args": ["src/server.js", ".venv/bin/python"]}}}`,
 		".cursor/mcp.json":                `{"mcpServers": {"x": {"command": "${workspaceFolder}/t/d"}}}`,
 		".cursor/hooks.json":              `{"hooks": {"stop": [{"command": "cd t && ./e"}]}}`,
 		".codex/config.toml":              "notify = [\"t/f\"]\n",
 		".gemini/settings.json":           `{"tools": {"callCommand": "t/g"}}`,
-		".vscode/tasks.json":              `{"tasks": [{"command": "${workspaceFolder}/t/h"}]} // t/h2`,
+		".vscode/tasks.json":              `{"tasks": [{"command": "${workspaceFolder}/t/h"}, {"command": "node_modules/.bin/eslint"}]} // t/h2`,
 		".devcontainer/devcontainer.json": `{"initializeCommand": "bash t/i"}`,
 		".pre-commit-config.yaml":         "- entry: t/j --fix\n  files: ^src/\n",
 		"lefthook.yml":                    "run: t/k {staged_files}\nroot: src/\n",
@@ -166,7 +180,7 @@ func TestSettingsThatNamePrograms(t *testing.T) {
 		l.program("p/t/" + string(c))
 		want = append(want, "0 ro p/t/"+string(c))
 	}
-	l.program("p/t/unnamed", "p/src/tool")
+	l.program("p/t/unnamed", "p/src/tool", "p/.venv/bin/python", "p/node_modules/.bin/eslint")
 	l.write("p/src/server.js", "")
 	got := slices.DeleteFunc(l.heldBelow(Rules{}), func(line string) bool { return strings.HasSuffix(line, "lefthook.yml") })
 	if diff := cmp.Diff(want, got); diff != "" {
