@@ -47,7 +47,8 @@ func execute(ctx context.Context, args []string, t terminal) int {
 	root.SetArgs(args)
 	root.SetOut(t.out)
 	root.SetErr(t.err)
-	return status(root.ExecuteContext(ctx), t)
+	c, err := root.ExecuteContextC(ctx)
+	return status(c.CommandPath(), err, t)
 }
 
 func command(t terminal) *cobra.Command {
@@ -71,8 +72,8 @@ func command(t terminal) *cobra.Command {
 	return root
 }
 
-// status prints an error and gives its exit status.
-func status(err error, t terminal) int {
+// status prints an error of a command and gives its exit status.
+func status(command string, err error, t terminal) int {
 	if err == nil {
 		return 0
 	}
@@ -85,6 +86,7 @@ func status(err error, t terminal) int {
 	if errors.As(err, &known) {
 		return known.Kind.ExitStatus()
 	}
+	say(t, "see "+command+" --help")
 	return 64 // what is left are usage errors
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -18,6 +19,7 @@ import (
 	"code.sidecar.dev/sidecar/env"
 	"code.sidecar.dev/sidecar/phases"
 	"code.sidecar.dev/sidecar/protocol"
+	"code.sidecar.dev/workspace/linked"
 )
 
 type runFlags struct {
@@ -130,7 +132,7 @@ func tellBuilding(t terminal) func(protocol.Building) {
 			return
 		}
 		last, at = b.Stage, time.Now()
-		say(t, "environment "+b.Environment+": "+b.Text())
+		say(t, strings.TrimSpace("environment "+b.Environment)+": "+b.Text())
 	}
 }
 
@@ -239,7 +241,14 @@ func (r *runFlags) file(name string, p *protocol.RunParams, t terminal) error {
 		b, err = readScript(name)
 	}
 	if err != nil {
-		return &protocol.Error{Kind: protocol.BadRequest, Message: fmt.Sprintf("reading the code: %v", err), Hint: "give an existing file, or - for standard input", Err: err}
+		hint := "give an existing file, or - for standard input"
+		if errors.Is(err, fs.ErrNotExist) {
+			hint += "; for a command: sidecar run --"
+			for _, word := range append([]string{name}, p.Args...) {
+				hint += " " + linked.ShellQuote(word)
+			}
+		}
+		return &protocol.Error{Kind: protocol.BadRequest, Message: fmt.Sprintf("reading the code: %v", err), Hint: hint, Err: err}
 	}
 	p.Code = string(b)
 	if p.Language == "" {

@@ -36,6 +36,9 @@ one that starts something else, too (--force replaces it), and so is a file that
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: setupNames(),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 && (s.remove || s.print) {
+				return usage("name it: "+strings.Join(setupNames(), ", "), "of which client? --print and --remove are of one")
+			}
 			if len(args) == 0 {
 				return s.list(t)
 			}

@@ -95,8 +95,8 @@ func missing(_ string, m Machine) (string, string) {
 	if len(m.Bubblewrap.Skipped) > 0 {
 		message += fmt.Sprintf(" outside the workspace (%q lies in it and is never run)", m.Bubblewrap.Skipped[0])
 	}
-	if m.Bubblewrap.Problem != "" {
-		message = "starting a sandbox: " + m.Bubblewrap.Problem
+	if m.Bubblewrap.Problem != "" { // of the setting
+		return "starting a sandbox: " + m.Bubblewrap.Problem, "correct the setting sandbox.bubblewrap, or take it out"
 	}
 	return message, "install it: " + m.install("bubblewrap")
 }

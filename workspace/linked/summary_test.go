@@ -74,7 +74,7 @@ meanwhile: branch other was made, at START
 look:   git -C LAB/r diff START 'it'\''s/topic'
 take:   git -C LAB/r merge 'it'\''s/topic'
 or:     git -C LAB/r cherry-pick START..'it'\''s/topic'
-drop:   sidecar worktree drop 'it'\''s/topic'
+drop:   sidecar worktree drop -w LAB/r 'it'\''s/topic'
 `)
 	diff(t, l.files("r", ".git/refs", ".git/logs", ".git/objects", ".git/worktrees"), main)
 	l.git("r", "merge", "-q", "it's/topic")
@@ -272,4 +272,13 @@ func TestDropFollowsNoLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	diff(t, l.files("elsewhere"), before)
+}
+
+// Of what is only untracked a diff says nothing.
+func TestUntrackedAlone(t *testing.T) {
+	m := Summary{Main: "/r", After: &State{}, Before: &State{}, Untracked: 1, Tree: &Tree{Path: "/t", Name: "x"}}
+	want := []Command{{"look", "git -C /t status"}, {"drop", "sidecar worktree drop -w /r x"}}
+	if d := cmp.Diff(want, m.Commands()); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
 }

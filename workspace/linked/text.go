@@ -132,8 +132,10 @@ func (m *Summary) Commands() []Command {
 		out = append(out, Command{"look", git + "diff " + start[:min(12, len(start))] + " " + what},
 			Command{"take", git + "merge " + what},
 			Command{"or", git + "cherry-pick " + start[:min(12, len(start))] + ".." + what})
-	} else if m.Uncommitted+m.Untracked > 0 {
+	} else if m.Uncommitted > 0 {
 		out = append(out, Command{"look", "git -C " + ShellQuote(m.Tree.Path) + " diff HEAD"})
+	} else if m.Untracked > 0 { // of which diff says nothing
+		out = append(out, Command{"look", "git -C " + ShellQuote(m.Tree.Path) + " status"})
 	}
-	return append(out, Command{"drop", "sidecar worktree drop " + ShellQuote(m.Tree.Name)})
+	return append(out, Command{"drop", "sidecar worktree drop -w " + ShellQuote(m.Main) + " " + ShellQuote(m.Tree.Name)})
 }
