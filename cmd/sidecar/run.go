@@ -48,6 +48,9 @@ func runCommand(f *flags, t terminal) *cobra.Command {
 		Short: "Run code, or a command, in the project's sandbox",
 		Long: `Run code, or a command, in the project's sandbox.
 
+Of a FILE the text is run, not the file at its path: where it looks for its neighbours, give
+the command, as in sidecar run -- python3 FILE.
+
 Output streams as it comes, and the exit status is the program's own. The project is
 writable, except what the host would later execute or obey (git's config and hooks, editor
 tasks, agent settings, …). It reaches no network but the names that the settings allow, and
