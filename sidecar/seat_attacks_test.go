@@ -30,6 +30,7 @@ const (
 var asked = map[string]string{
 	"attacks/clone-namespace":               linuxOnly + "namespaces",
 	"attacks/core-dump":                     byLimit + "RLIMIT_CORE is 0",
+	"attacks/device-modes":                  `write /dev/random; remove /dev/null; make /dev/x`,
 	"attacks/devices":                       `op file-mknod`,
 	"attacks/direnv-envrc":                  `write .envrc; write .claude/settings.json; write .mcp.json; write .exrc; move .claude c; remove .envrc; make .envrc; +write README`,
 	"attacks/direnv-envrc-program":          `write scripts/gen; write scripts/more; remove scripts/gen; new scripts old; make scripts; +make scripts/other`,

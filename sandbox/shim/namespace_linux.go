@@ -9,7 +9,7 @@ import (
 
 // limitNamespaces sets what the program must not be able to set back: how many processes the PID namespace
 // may have, and that only one more user namespace, the program's own, can be made (namespaces(7),
-// /proc/sys/user). Then what of /proc answers to the user id alone becomes read-only.
+// /proc/sys/user). Then what of /proc and /dev answers to the user id alone becomes read-only.
 func (p Plan) limitNamespaces() (string, syscall.Errno) {
 	if p.PIDMax > 0 {
 		if errno := writeFile("/proc/sys/kernel/pid_max", strconv.Itoa(p.PIDMax)); errno != 0 {
@@ -25,6 +25,11 @@ func (p Plan) limitNamespaces() (string, syscall.Errno) {
 	for _, path := range KernelFiles {
 		if errno := (Pin{Kind: Frozen, Path: path}).make(); errno != 0 && errno != syscall.ENOENT {
 			return "kernel-files", errno
+		}
+	}
+	for _, path := range Devices {
+		if errno := readOnly(path); errno != 0 && errno != syscall.ENOENT {
+			return "devices", errno
 		}
 	}
 	return "", 0

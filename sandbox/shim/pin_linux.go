@@ -137,6 +137,17 @@ func (p Pin) setAccess(tree int) syscall.Errno {
 	return errno
 }
 
+// readOnly makes the mount at a path read-only.
+func readOnly(path string) syscall.Errno {
+	p, err := syscall.BytePtrFromString(path)
+	if err != nil {
+		return syscall.EINVAL
+	}
+	attr := mountAttr{set: mountReadOnly}
+	_, _, errno := syscall.Syscall6(sysMountSetattr, ^uintptr(99), uintptr(unsafe.Pointer(p)), 0, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	return errno
+}
+
 func moveMount(tree, target int) syscall.Errno {
 	_, _, errno := syscall.Syscall6(sysMoveMount, uintptr(tree), uintptr(unsafe.Pointer(&empty[0])),
 		uintptr(target), uintptr(unsafe.Pointer(&empty[0])), moveFromEmpty|moveToEmpty, 0)
