@@ -4,7 +4,7 @@ import "testing"
 
 func TestClean(t *testing.T) {
 	for text, want := range map[string]string{
-		"a\tb\nc é 日本 שלום \u200f":      "a\tb\nc é 日本 שלום \u200f",
+		"a\tb\nc é 日本 שלום \u200f": "a\tb\nc é 日本 שלום \u200f",
 		"\x1b]52;c;eA==\a":         "\uFFFD]52;c;eA==\uFFFD",
 		"x\ry\x7f\u009b2J":         "x\uFFFDy\uFFFD\uFFFD2J",
 		"not UTF-8 \x9b2J":         "not UTF-8 \uFFFD2J",
