@@ -41,6 +41,9 @@ func (t *tree) fileChanged(n *node, name string) {
 		t.dirtySite(n.path())
 		return
 	}
+	for r := range t.runs {
+		r.changedUnheld(n, name)
+	}
 	t.contentChanged(n, name)
 }
 
@@ -56,6 +59,8 @@ func (t *tree) nameAppeared(n *node, name string) {
 		}
 		if path := join(n.path(), name); r.held[path] || r.again[path] {
 			r.lostMount(n, name)
+		} else {
+			r.changedUnheld(n, name)
 		}
 		if r.names[name] > 0 {
 			t.checkWatched(r, join(n.path(), name))

@@ -43,16 +43,18 @@ func TestHeldAgain(t *testing.T) {
 	for name, tt := range map[string]struct {
 		between string
 		want    []string
-	}{"nothing in between": {":", nil}, "the run in between": {armIt + ".git/config", []string{"disarmed .git/config"}}} {
+	}{"nothing in between": {":", nil}, "the run in between": {armIt + ".git/config", []string{"disarmed .git/config"}},
+		"the run in its place": {"cp .git/config x; " + armIt + "x; mv x .git/config", []string{"disarmed .git/config"}}} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t)
 			p.sh("git init -q .")
 			config, ready := p.root+"/.git/config", make(chan struct{})
 			w := p.guard(Options{}, BeginOptions{GitDirs: []string{p.root + "/.git"}, Held: []string{config},
 				Replaced: func(_ string, again func()) { <-ready; again() }})
-			p.sh("git config me.a 1; " + tt.between)
+			p.sh("git config branch.a.remote 1; " + tt.between)
 			close(ready)
 			for _, key := range []string{"me.b", "core.pager"}[:2-2*len(tt.want)] {
+				w.run.t.drain()
 				for held := false; !held; time.Sleep(time.Millisecond) {
 					w.run.t.mu.Lock()
 					held = w.run.again[config]
@@ -61,7 +63,7 @@ func TestHeldAgain(t *testing.T) {
 				p.sh("git config " + key + " 2")
 			}
 			p.want(p.end(w), tt.want...)
-			p.sh("git config me.a")
+			p.sh("git config branch.a.remote")
 		})
 	}
 }

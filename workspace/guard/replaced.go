@@ -28,6 +28,9 @@ func (r *runState) lostMount(n *node, name string) {
 	defer unix.Close(fd)
 	snap := r.snaps[n.path()].copy()
 	r.snaps[n.path()] = snap
+	if text, ok := snap.texts[name]; ok && r.again[path] {
+		r.former[path] = text
+	}
 	snap.items[name] = lookAt(fd, name)
 	if snap.items[name].file() {
 		text, _, _ := readFile(fd, name)
@@ -37,6 +40,41 @@ func (r *runState) lostMount(n *node, name string) {
 	delete(r.again, path)
 	clear(r.folderHolds)
 	r.touched[n.path()] = true
+}
+
+// changedUnheld is told of a change to a path that a mount held once and no mount holds now. It may have come before the look that
+// lostMount took, which then holds what the run wrote: what counts is what the file had while it was held. git itself replaces
+// a config once; what a host program does to it in the same milliseconds is judged like the run's.
+func (r *runState) changedUnheld(n *node, name string) {
+	path := join(n.path(), name)
+	former, ok := r.former[path]
+	if !ok || r.held[path] || r.again[path] {
+		return
+	}
+	if snap := r.snaps[n.path()]; snap != nil && snap.items[name].file() {
+		st := snap.items[name]
+		st.ino = 0 // no file has it
+		snap.items[name], snap.texts[name] = st, former
+	}
+}
+
+// mostFormer is of how many held configs the text is kept: those of the repository itself come first.
+const mostFormer = 32
+
+// keepFormer keeps the text of a held config.
+func (r *runState) keepFormer(path string) {
+	up, name := split(path)
+	if name != "config" && name != "config.worktree" || len(r.former) >= mostFormer || r.t.sites[up] == nil {
+		return
+	}
+	dir, _, err := r.t.folderOf(path)
+	if err != nil {
+		return
+	}
+	defer unix.Close(dir)
+	if text, _, err := readFile(dir, name); err == nil {
+		r.former[path] = string(text)
+	}
 }
 
 // mostAgain is how often a mount is asked for that what is replaced meanwhile takes off again.

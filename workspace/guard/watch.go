@@ -113,6 +113,9 @@ func (g *Guard) begin(o BeginOptions) *Watch {
 			delete(t.sites, path)
 		}
 	}
+	for _, path := range o.Held {
+		r.keepFormer(path)
+	}
 	near := t.openFolders()
 	defer near.close()
 	for _, w := range o.Watched {
