@@ -103,14 +103,18 @@ func TestOutputOfOneCallIsNotTheNexts(t *testing.T) {
 		if own := strings.ReplaceAll(first.Stdout.Text, "LEFT\n", ""); own != "own\n" {
 			t.Errorf("%s: its own output: %q %q", c.language, own, first.Stderr.Text)
 		}
-		for range 5 {
+		told := 0
+		for i := 0; i < 5 || told == 0 && i < 200; i++ { // on a busy machine what is left may not have its turn in each
 			r := k.call(c.language, "s", c.next)
 			if r.Stdout.Text != "next\n" || r.Stderr.Text != "" || r.ExitCode != 0 {
 				t.Fatalf("%s: the next call's: %q %q", c.language, r.Stdout.Text, r.Stderr.Text)
 			}
-			if !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "LEFT") && strings.Contains(n, "left running") }) {
-				t.Errorf("%s: a note tells of what was left: %v", c.language, r.Notes)
+			if slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "LEFT") && strings.Contains(n, "left running") }) {
+				told++
 			}
+		}
+		if told == 0 {
+			t.Errorf("%s: no note tells of what was left", c.language)
 		}
 	}
 }
