@@ -140,6 +140,19 @@ func TestWhatElseGitObeys(t *testing.T) {
 	})
 }
 
+// A repository that the guard has found and told of is told of again when a run began with it.
+func TestFoundIsToldAgain(t *testing.T) {
+	p := newPlace(t)
+	p.sh("git init -q .; git init -q sub")
+	for range 3 {
+		w := p.guard(Options{GitDirs: []string{p.root + "/.git"}}, BeginOptions{GitDirs: []string{p.root + "/.git", p.root + "/sub/.git"}})
+		p.want(p.end(w))
+		if k := p.g.Known(); len(k.Repositories) != 1 || k.Repositories[0] != p.root+"/sub/.git" {
+			t.Fatalf("%+v", k)
+		}
+	}
+}
+
 // Whatever an index has, reading it ends, without more memory than its names take.
 func FuzzIndex(f *testing.F) {
 	f.Add(forged("a", "b/c"))

@@ -102,8 +102,8 @@ type tree struct {
 	root  *base
 	bases []*base
 	tops  []*node
-	// gitDirs are the known git directories.
-	gitDirs map[string]bool
+	// gitDirs are the known git directories; given are those of them that the guard was opened with.
+	gitDirs, given map[string]bool
 
 	// mu guards everything below, and is held while something is judged or disarmed, so that two hands never
 	// work on one thing. The walkers hold it only to write down what one folder held.
@@ -152,10 +152,11 @@ func newTree(root string, o Options) (*tree, error) {
 	}
 	t := &tree{opts: o, root: b, bases: []*base{b}, byWD: map[int32]*node{}, sites: map[string]*site{},
 		obeyed: map[string]*item{}, sockets: map[string]bool{}, walked: make(chan struct{}),
-		runs: map[*runState]bool{}, dirty: map[*site]bool{}, gitDirs: map[string]bool{}, own: map[string]uint64{}}
+		runs: map[*runState]bool{}, dirty: map[*site]bool{}, gitDirs: map[string]bool{}, given: map[string]bool{}, own: map[string]uint64{}}
 	t.tops = []*node{{base: b}}
 	for _, dir := range o.GitDirs {
 		t.addGitDir(dir)
+		t.given[dir] = true
 	}
 	return t, nil
 }
@@ -202,10 +203,11 @@ func (t *tree) folderOf(path string) (dir int, name string, err error) {
 	return dir, name, err
 }
 
-// knownGitDir says that path lies in, or is, a git directory that was known.
-func (t *tree) knownGitDir(path string) bool {
+// isGiven says that path lies in, or is, a git directory that the guard was opened with. One that it found itself and told of
+// comes back with the next run, and is to be told of again.
+func (t *tree) isGiven(path string) bool {
 	for path != "/" {
-		if t.gitDirs[path] {
+		if t.given[path] {
 			return true
 		}
 		path, _ = split(path)
@@ -230,7 +232,7 @@ func (t *tree) known() Known {
 		switch {
 		case s.form == vcsSite && t.isThere(path):
 			k.Others = append(k.Others, path)
-		case s.form == vcsSite, s.form == adminSite, s.base != t.root, path == join(t.root.path, ".git"), t.knownGitDir(path):
+		case s.form == vcsSite, s.form == adminSite, s.base != t.root, path == join(t.root.path, ".git"), t.isGiven(path):
 			// not told; begin looks whether it is there
 		case t.isThere(path):
 			k.Repositories = append(k.Repositories, path)
