@@ -238,7 +238,8 @@ func TestPipes(t *testing.T) {
 	p.types(`echo in | sidecar exec -- bash -c '[ -t 0 ] || [ -t 1 ] || echo pipes; cat; echo err >&2; exit 4' | tr a-z A-Z; echo ${PIPESTATUS[1]}`)
 	p.match(`(?s)(PIPES\r\nIN\r\nerr|err\r\nPIPES\r\nIN|PIPES\r\nerr\r\nIN)\r\n4\r\n`)
 	p.await(prompt)
-	p.types(`sidecar exec -- bash -c 'read x; echo "got $x"; cat' >out`)
+	p.types(`sidecar exec -- bash -c 'echo rea""dy >&2; read x; echo "got $x"; cat' >out`)
+	p.await("ready")
 	p.press("typed\r")
 	eventually(t, "what is typed comes", func() bool {
 		b, _ := os.ReadFile(filepath.Join(d.project, "out"))
