@@ -56,22 +56,33 @@ func oddIndex(dir int, name string) string {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 		return ""
 	}
-	var problems []error
-	for _, hash := range []int{20, 32} { // which of them, the config says, and a run can make one
-		_, _ = f.Seek(0, io.SeekStart)
-		err := (&indexReader{in: bufio.NewReaderSize(f, 1<<16), hash: hash}).read()
-		if err == nil {
-			continue
-		}
-		if path := (oddPath)(""); errors.As(err, &path) {
-			return "git writes and reads files where its entry " + clip(string(path)) + " says; \"git reset\" makes a new one"
-		}
-		problems = append(problems, err)
+	err = (&indexReader{in: bufio.NewReaderSize(f, 1<<16), hash: hashLength(dir)}).read()
+	switch path := oddPath(""); {
+	case err == nil:
+		return ""
+	case errors.As(err, &path):
+		return "git writes and reads files where its entry " + clip(string(path)) + " says; \"git reset\" makes a new one"
 	}
-	if len(problems) == 2 {
-		return "an index that is not written the way git writes it (" + problems[0].Error() + "), so that where it makes git write is not known; \"git reset\" makes a new one"
+	return "an index that is not written the way git writes it (" + err.Error() + "), so that where it makes git write is not known; \"git reset\" makes a new one"
+}
+
+// hashLength is how many bytes a hash of the repository has (git-config(1), extensions.objectFormat). A file that is one index by
+// the one length may be another by the other, so that git's own is to be taken. A linked worktree has the config of its repository.
+func hashLength(dir int) int {
+	text, st, err := readFile(dir, "config")
+	if err != nil && !st.exists {
+		text, _, _ = readFile(dir, "../../config")
 	}
-	return ""
+	settings, ok := parseConfig(text)
+	if !ok && bytes.Contains(text, []byte("sha256")) {
+		return 32
+	}
+	for _, s := range settings {
+		if s.section == "extensions" && strings.EqualFold(s.key, "objectFormat") && s.value == "sha256" {
+			return 32
+		}
+	}
+	return 20
 }
 
 // oddPath is a path that git would not take into an index (verify_path in read-cache.c).
@@ -89,6 +100,8 @@ type indexReader struct {
 	// starts are where the entries begin; odd is the first path that is.
 	starts []int64
 	odd    error
+	// named is how many bytes all names have: those of version 4 may be far more than the file.
+	named int64
 }
 
 func (r *indexReader) take(n int) ([]byte, error) {
@@ -100,7 +113,7 @@ func (r *indexReader) take(n int) ([]byte, error) {
 	return b, nil
 }
 
-// read gives an oddPath only if the file is an index with this length of hashes to its end.
+// read gives an oddPath only if the file is an index to its end.
 func (r *indexReader) read() error {
 	head, err := r.take(12)
 	if err != nil || !bytes.HasPrefix(head, []byte("DIRC")) {
@@ -124,6 +137,9 @@ func (r *indexReader) read() error {
 
 // longestPath is what git takes for a path in an index at most: Linux has PATH_MAX for it.
 const longestPath = 64 << 10
+
+// mostIndex bounds an index with its names, in bytes: some million files have a tenth of it.
+const mostIndex = 1 << 30
 
 func (r *indexReader) entry(version uint32, last []byte) ([]byte, error) {
 	start := r.at
@@ -149,6 +165,9 @@ func (r *indexReader) entry(version uint32, last []byte) ([]byte, error) {
 	name, err := r.name(int(flags&0xfff), kept, last[:kept])
 	if err != nil {
 		return nil, err
+	}
+	if r.named += int64(len(name)); r.at+r.named > mostIndex {
+		return nil, errIndex
 	}
 	if version < 4 { // padded with zeros, at least one
 		size := (r.at - start) &^ 7
@@ -208,9 +227,10 @@ func (r *indexReader) varint() (uint64, error) {
 	return 0, errIndex
 }
 
-// extensions reads to the hash at the end. IEOT tells git where to begin to read entries in parallel: it must be where
-// they begin.
+// extensions reads to the hash at the end. IEOT tells git where to begin to read entries in parallel, and EOIE where to look for
+// it: it must be where they begin, and end.
 func (r *indexReader) extensions() error {
+	end := r.at
 	for {
 		if rest, err := r.in.Peek(r.hash + 8); err != nil {
 			if len(rest) != r.hash {
@@ -223,9 +243,19 @@ func (r *indexReader) extensions() error {
 			return err
 		}
 		size := binary.BigEndian.Uint32(head[4:])
-		if string(head[:4]) == "IEOT" && size <= 1<<20 {
+		if string(head[:4]) == "IEOT" {
+			if size > 1<<20 { // git writes one block a thread
+				return errIndex
+			}
 			body, err := r.take(int(size))
 			if err != nil || !r.startsAt(body) {
+				return errIndex
+			}
+			continue
+		}
+		if string(head[:4]) == "EOIE" && size == uint32(4+r.hash) { //nolint:gosec // 24 or 36
+			body, err := r.take(int(size))
+			if err != nil || int64(binary.BigEndian.Uint32(body)) != end {
 				return errIndex
 			}
 			continue

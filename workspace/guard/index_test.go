@@ -73,10 +73,30 @@ func forged(paths ...string) []byte {
 	return append(body, make([]byte, 20)...)
 }
 
+// endless has a long name, and in a few bytes each the same one many times more.
+func endless() []byte {
+	entry := func(strip byte, suffix string) []byte {
+		e := make([]byte, 62, 62+len(suffix)+2)
+		e[60], e[61] = 0x0f, 0xff
+		return append(append(append(e, strip), suffix...), 0) //nolint:makezero // the stat is zeros
+	}
+	const more = 20_000
+	body := append([]byte("DIRC\x00\x00\x00\x04"), binary.BigEndian.AppendUint32(nil, more+1)...)
+	body = append(body, entry(0, strings.Repeat("x", 60_000))...)
+	for range more {
+		body = append(body, entry(1, "x")...)
+	}
+	return append(body, make([]byte, 20)...)
+}
+
 func TestForgedIndexes(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "index")
 	ieot := forged("a", "b")
 	ieot = append(ieot[:len(ieot)-20], append([]byte("IEOT\x00\x00\x00\x0c\x00\x00\x00\x01\x00\x00\x00\x20\x00\x00\x00\x02"), make([]byte, 20)...)...)
+	blocks := forged("a", "b")
+	blocks = append(blocks[:len(blocks)-20], append([]byte("IEOT\x00\x20\x00\x04"), make([]byte, 1<<21+4+20)...)...)
+	eoie := forged("a", "b")
+	eoie = append(eoie[:len(eoie)-20], append([]byte("EOIE\x00\x00\x00\x18\x00\x00\x00\x0c"), make([]byte, 20+20)...)...)
 	long := strings.Repeat("x/", 3000)
 	for name, tt := range map[string]struct {
 		index []byte
@@ -99,6 +119,9 @@ func TestForgedIndexes(t *testing.T) {
 		"no index":                 {[]byte("hello, this is no index"), "not written the way git writes it"},
 		"a later version":          {append([]byte("DIRC\x00\x00\x00\x05"), forged("a")[8:]...), "not written the way git writes it"},
 		"blocks that lie":          {ieot, "not written the way git writes it"},
+		"an end that lies":         {eoie, "not written the way git writes it"},
+		"blocks without end":       {blocks, "not written the way git writes it"},
+		"names without end":        {endless(), "not written the way git writes it"},
 		"nothing, as git may have": {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
