@@ -51,6 +51,7 @@ type kept struct {
 	// starting ends a session whose interpreter does not come up.
 	starting *time.Timer
 	call     *sessionCall
+	heard    chan struct{} // closed when the call that goes on has had its answer
 	calls    int
 	started  time.Time
 	used     time.Time
@@ -147,6 +148,21 @@ func (k *kept) begin(c *sessionCall) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.call = c
+}
+
+// converses says that an answer is waited for, until what it returns is called, for the first time.
+func (k *kept) converses() (over func()) {
+	heard := make(chan struct{})
+	set := func(to chan struct{}) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.heard = to
+	}
+	set(heard)
+	return sync.OnceFunc(func() {
+		set(nil)
+		close(heard)
+	})
 }
 
 // fits refuses what the sandbox of a session that stands cannot give.

@@ -82,6 +82,13 @@ func unstarted(ctx context.Context, run, ready error) error {
 func (k *kept) run(e *Engine, r Request) {
 	result, err := e.Do(k.life, r)
 	k.mu.Lock()
+	heard := k.heard
+	k.mu.Unlock()
+	if heard != nil { // what it has answered before its end says why
+		k.folder.End()
+		<-heard
+	}
+	k.mu.Lock()
 	k.result, k.err = result, err
 	if !k.ended {
 		k.ended, k.why = true, died(result, err)

@@ -3,6 +3,7 @@ package sidecar
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -81,15 +82,8 @@ func (k *kept) forCall(r Request) *prepared {
 // converse hands the call over and waits for its end. The answer is nil when the session ended first.
 func (c *sessionCall) converse(ctx context.Context, p *prepared, out captures) (end sandbox.End, answer *session.Answer, err error) {
 	k := c.k
-	gone, stop := context.WithCancel(context.Background())
-	defer stop()
-	go func() {
-		select {
-		case <-k.done:
-			stop()
-		case <-gone.Done():
-		}
-	}()
+	heard := k.converses()
+	defer heard()
 	request, err := c.request(p)
 	if err != nil {
 		return end, nil, err
@@ -105,31 +99,33 @@ func (c *sessionCall) converse(ctx context.Context, p *prepared, out captures) (
 		defer close(watched)
 		c.watch(ctx, p.plan.Limits.Time, finished)
 	}()
-	call, err := k.folder.Call(gone, k.driver, request, outputs)
+	call, err := k.folder.Call(k.driver, request, outputs)
 	if err == nil {
 		var a session.Answer
-		if a, err = call.Wait(gone); err == nil {
+		if a, err = call.Wait(context.Background()); err == nil && a.Ends {
+			k.ends("its code ended it")
+		} else if err == nil {
 			answer = &a
 		}
 	}
-	if err == nil && answer.Ends { // what it does at its end is still the call's
-		k.ends("its code ended it")
+	heard()
+	gone := answer == nil && (err == nil || errors.Is(err, session.ErrClosed) || k.hasEnded())
+	if gone { // what it does at its end is still the call's
 		<-k.done
-		answer = nil
 	}
 	close(finished)
 	<-watched
-	end = c.ending(ctx, answer)
-	if answer == nil {
-		k.end("its code ended it")
-		<-k.done
+	switch {
+	case gone:
 		if call != nil {
 			call.Abandon()
 		}
-		return c.died(end), nil, nil
+		return c.died(c.ending(ctx, nil)), nil, nil
+	case err != nil: // the session has heard nothing of it
+		return end, nil, &protocol.Error{Kind: protocol.Internal, Message: err.Error(), Err: err, Hint: "the folder it names must have room"}
 	}
 	k.keepsLeft(call)
-	return end, answer, nil
+	return c.ending(ctx, answer), answer, nil
 }
 
 // request is what the driver is given.

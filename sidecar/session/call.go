@@ -78,7 +78,8 @@ func (c *Call) open(files map[string][]byte, o Outputs) error {
 }
 
 // Wait waits for the call's end. When it returns without an error, all that the call printed until its end has been
-// written to its outputs; where it ends the interpreter, that is with Abandon, after the interpreter's end. The error is ctx's, or ErrClosed; then the call goes on, and Wait may be called again.
+// written to its outputs; where it ends the interpreter, that is with Abandon, after the interpreter's end. The error is
+// ctx's, after which Wait may be called again, or ErrClosed, when the interpreter has ended without an answer.
 func (c *Call) Wait(ctx context.Context) (Answer, error) {
 	for {
 		select {

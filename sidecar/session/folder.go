@@ -35,9 +35,10 @@ type Folder struct {
 	answers  *os.File
 	lines    chan string
 	closed   chan struct{}
+	last     string // the line after which there are none
 
-	mu   sync.Mutex
-	last int
+	mu    sync.Mutex
+	calls int
 }
 
 // Make makes the folder of a session, which must not exist, and its pipes.
@@ -45,7 +46,7 @@ func Make(dir string) (*Folder, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the session's folder: %w", err)
 	}
-	f := &Folder{dir: dir, lines: make(chan string, 64), closed: make(chan struct{})}
+	f := &Folder{dir: dir, lines: make(chan string, 64), closed: make(chan struct{}), last: word() + "\n"}
 	var err error
 	if f.requests, err = f.pipe(requestsName); err == nil {
 		f.answers, err = f.pipe(answersName)
@@ -88,6 +89,9 @@ func (f *Folder) listen() {
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return
 		}
+		if string(line) == f.last {
+			return
+		}
 		select {
 		case f.lines <- string(line[:min(len(line), mostAnswer)]):
 		case <-f.closed:
@@ -96,7 +100,7 @@ func (f *Folder) listen() {
 	}
 }
 
-// ErrClosed says that the folder was closed while something was waited for.
+// ErrClosed says that the interpreter has ended, or the folder was closed, while something was waited for.
 var ErrClosed = errors.New("the session is closed")
 
 // Ready waits until the driver runs.
@@ -116,6 +120,19 @@ func (f *Folder) Ready(ctx context.Context) error {
 	}
 }
 
+// End is said when the interpreter is gone: what it has answered until then is still heard, and then nothing is waited for
+// any more. This side has both ends of each pipe, so that neither would ever read as ended by itself.
+func (f *Folder) End() {
+	_ = f.requests.SetWriteDeadline(time.Now())
+	_ = f.answers.SetWriteDeadline(time.Now().Add(longestEnd))
+	if _, err := f.answers.WriteString("\n" + f.last); err != nil { // it is full, and nobody listens
+		_ = f.answers.Close()
+	}
+}
+
+// longestEnd is how long the pipe of answers may be full.
+const longestEnd = time.Second
+
 // Close ends it, and takes the folder away.
 func (f *Folder) Close() {
 	close(f.closed)
@@ -134,11 +151,12 @@ type Outputs struct {
 	Stdin io.Reader
 }
 
-// Call hands a call to the driver. One call goes on at a time.
-func (f *Folder) Call(ctx context.Context, d Driver, r Request, o Outputs) (*Call, error) {
+// Call hands a call to the driver. One call goes on at a time. The error is ErrClosed when the interpreter has ended; after
+// any other one the driver has heard nothing.
+func (f *Folder) Call(d Driver, r Request, o Outputs) (*Call, error) {
 	f.mu.Lock()
-	f.last++
-	c := &Call{folder: f, number: number{f.last, word()}, driver: d, late: o.Late}
+	f.calls++
+	c := &Call{folder: f, number: number{f.calls, word()}, driver: d, late: o.Late}
 	f.mu.Unlock()
 	r.Input = o.Stdin != nil
 	line, files, err := d.words(c.number, r)
@@ -153,15 +171,9 @@ func (f *Folder) Call(ctx context.Context, d Driver, r Request, o Outputs) (*Cal
 		c.abandon()
 		return nil, err
 	}
-	if deadline, ok := ctx.Deadline(); ok {
-		_ = f.requests.SetWriteDeadline(deadline)
-	}
-	stop := context.AfterFunc(ctx, func() { _ = f.requests.SetWriteDeadline(time.Now()) })
-	_, err = f.requests.Write(line)
-	stop()
-	if err != nil { // a part of it may be written: the session is of no use any more
+	if _, err = f.requests.Write(line); err != nil { // a part of it may be written
 		c.abandon()
-		return nil, fmt.Errorf("handing code to the session: %w", err)
+		return nil, fmt.Errorf("%w: handing code to it: %w", ErrClosed, err)
 	}
 	return c, nil
 }

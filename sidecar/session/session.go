@@ -5,7 +5,7 @@
 //	f, err := session.Make(dir) // shown to the sandbox at session.Place, read-only
 //	… the sandbox starts with d.Code …
 //	err = f.Ready(ctx)
-//	call, err := f.Call(session.Request{Code: "x = 1"}, d)
+//	call, err := f.Call(d, session.Request{Code: "x = 1"}, outputs)
 //	status, err := call.Wait(ctx)
 //
 // Each call has pipes of its own, which are named pipes in that folder: what the call leaves behind (threads, timers,
