@@ -268,13 +268,11 @@ test('two windows on one folder: each sees the runs of the other', async () => {
 });
 
 test('two folders in one window, each with its project', async () => {
-  const file = server.write(
-    'both.code-workspace',
-    JSON.stringify({ folders: [{ path: root }, { path: server.project('other', { 'where.sh': 'pwd\n' }) }] }),
-  );
+  const second = server.project('other', { 'where.sh': 'pwd\n' });
+  const file = server.write('both.code-workspace', JSON.stringify({ folders: [{ path: root }, { path: second }] }));
   const other = await browser.open(server.url(file));
   await trust(other);
-  await other.run('where.sh');
+  await other.run(join(second, 'where.sh'));
   await other.prints(/projects\/other\nexit 0/);
   await other.view();
   await other.row('bash: pwd').waitFor();

@@ -1,7 +1,7 @@
 // A window of the editor, in Debian's Chromium: what a person does in it, and sees.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { type BrowserContext, type Locator, type Page, chromium } from 'playwright-core';
 
 /** How long what is awaited may take, on a machine that is slow and busy. */
@@ -83,10 +83,10 @@ export class Workbench {
     await this.quick('F1', `>${title}`, title);
   }
 
-  /** Opens a file of the folder, by quick open. */
+  /** Opens a file of the folder, by quick open; one with its whole path is found without a search. */
   async open(file: string): Promise<void> {
-    await this.quick('Control+p', file, file);
-    await this.page.locator('.tab.active', { hasText: file }).waitFor();
+    await this.quick('Control+p', file, basename(file));
+    await this.page.locator('.tab.active', { hasText: basename(file) }).waitFor();
   }
 
   /** Opens a script, and runs it with the keys. */
