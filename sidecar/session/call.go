@@ -40,38 +40,21 @@ type Answer struct {
 // keptCode is of how many calls the code is kept in the folder, where tracebacks and debuggers find it.
 const keptCode = 200
 
-// suffixes of a call's pipes in the folder.
-var suffixes = [2]string{".out", ".err"}
-
-// open makes the call's files and pipes.
-func (c *Call) open(files map[string][]byte, o Outputs) error {
+// open makes the call's files, and the pipe of its input.
+func (c *Call) open(files map[string][]byte, code string, input io.Reader) error {
 	f := c.folder
 	for name, data := range files {
 		path := filepath.Join(f.dir, name)
-		if !strings.HasSuffix(name, c.driver.suffix) {
-			c.files = append(c.files, path)
-		}
+		c.files = append(c.files, path)
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			return err
 		}
 	}
-	for i, to := range []io.Writer{o.Stdout, o.Stderr} {
-		path := f.path(c.n, suffixes[i])
-		if err := unix.Mkfifo(path, 0o600); err != nil {
-			return fmt.Errorf("making the pipe %s: %w", path, err)
-		}
-		c.files = append(c.files, path)
-		file, err := open(path, unix.O_RDONLY)
-		if err != nil {
-			return err
-		}
-		c.out[i] = &stream{file: file, to: to}
+	err := f.keepCode(c.n, c.driver.suffix, code)
+	if input == nil || err != nil {
+		return err
 	}
-	if o.Stdin == nil {
-		return nil
-	}
-	var err error
-	c.feed = o.Stdin
+	c.feed = input
 	c.files = append(c.files, f.path(c.n, ".in"))
 	c.input, err = f.pipe(fmt.Sprint(c.n) + ".in")
 	return err
@@ -143,15 +126,22 @@ func (c *Call) finish() {
 	if c.input != nil { // what was not read is nobody's
 		_ = c.input.Close()
 	}
-	_ = os.Remove(c.folder.path(c.n-keptCode, c.driver.suffix))
+	ended := true
 	for _, s := range c.out {
-		s.cut(c.late)
+		ended = s.cut(c.late) && ended
+	}
+	if ended {
+		c.folder.giveBack(pair{c.pipes, [2]*os.File{c.out[0].take(), c.out[1].take()}})
+		return
+	}
+	c.folder.forget(c.pipes)
+	for _, s := range c.out {
+		s.goesOn()
 	}
 }
 
 // Abandon ends a call whose interpreter is gone: what is in its pipes is still its output.
 func (c *Call) Abandon() {
-	c.clear()
 	for _, s := range c.out {
 		s.cut(c.late)
 	}
@@ -161,10 +151,9 @@ func (c *Call) Abandon() {
 func (c *Call) abandon() {
 	c.clear()
 	for _, s := range c.out {
-		if s != nil {
-			s.close()
-		}
+		s.close()
 	}
+	c.folder.forget(c.pipes)
 	if c.input != nil {
 		_ = c.input.Close()
 	}
@@ -185,12 +174,12 @@ func (c *Call) Close() { c.abandon() }
 
 // stream is one output of a call.
 type stream struct {
-	file *os.File
-
 	mu      sync.Mutex
+	file    *os.File // nil when it was taken
 	to      io.Writer
 	started bool
 	over    chan struct{} // closed when its reader has ended
+	ended   bool          // nobody had the other end when it was cut
 }
 
 // start reads until the pipe's end, or until it is cut.
@@ -224,16 +213,22 @@ func (s *stream) write(b []byte) {
 }
 
 // cut ends the call's part of a stream: the bytes that are in the pipe now are still the call's, and what follows is late.
-func (s *stream) cut(late io.Writer) {
+// It says whether nothing can follow, since nobody has the other end any more.
+func (s *stream) cut(late io.Writer) (ended bool) {
 	if s.started {
 		_ = s.file.SetReadDeadline(time.Now())
 		<-s.over
 	}
-	ended := s.drain()
+	s.ended = s.drain()
 	s.mu.Lock()
 	s.to = late
 	s.mu.Unlock()
-	if ended {
+	return s.ended
+}
+
+// goesOn reads what is late, until nobody has the other end.
+func (s *stream) goesOn() {
+	if s.ended {
 		s.close()
 		return
 	}
@@ -243,6 +238,15 @@ func (s *stream) cut(late io.Writer) {
 		s.read(s.over)
 		s.close()
 	}()
+}
+
+// take gives the file away, of a stream that has ended.
+func (s *stream) take() *os.File {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.file
+	s.file = nil
+	return f
 }
 
 // drain takes what is in the pipe, which is all that was written before the driver answered, and says whether nobody

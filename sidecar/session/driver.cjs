@@ -114,8 +114,8 @@
   async function serve(asked) {
     const path = place + asked.n, name = path + '.js';
     const answer = what => writeSync(answers, '\n' + asked.word + ' ' + what + '\n'); // on a line of its own, whatever stands there
-    redirect(1, path + '.out', W);
-    redirect(2, path + '.err', W);
+    redirect(1, place + asked.pipes + '.out', W);
+    redirect(2, place + asked.pipes + '.err', W);
     stdin = undefined; stdinOf = empty;
     if (asked.input) {
       redirect(0, path + '.in', 'r');

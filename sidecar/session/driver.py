@@ -68,8 +68,8 @@ def _drive():
 
     def begin(asked):
         path = place + str(asked['n'])
-        redirect(path + '.out', 1, os.O_WRONLY)
-        redirect(path + '.err', 2, os.O_WRONLY)
+        redirect(place + asked['pipes'] + '.out', 1, os.O_WRONLY)
+        redirect(place + asked['pipes'] + '.err', 2, os.O_WRONLY)
         if asked['input']:
             redirect(path + '.in', 0, os.O_RDONLY)
             sys.stdin = open(0, encoding=sys.__stdin__.encoding, errors=sys.__stdin__.errors, closefd=False)

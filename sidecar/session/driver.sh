@@ -19,14 +19,14 @@ while :; do while :; do while :; do
 		exec >&$__sidecar_out 2>&$__sidecar_err </dev/null
 		printf "\n%s\n" "$__sidecar_word $__sidecar_kind $__sidecar_status" >&$__sidecar_answers
 	fi
-	IFS=' ' read -r -u $__sidecar_requests __sidecar_n __sidecar_word __sidecar_in __sidecar_check || exit
-	exec >$__sidecar_at/$__sidecar_n.out 2>$__sidecar_at/$__sidecar_n.err
+	IFS=' ' read -r -u $__sidecar_requests __sidecar_n __sidecar_word __sidecar_pipes __sidecar_in __sidecar_check __sidecar_set || exit
+	exec >$__sidecar_at/$__sidecar_pipes.out 2>$__sidecar_at/$__sidecar_pipes.err
 	if [[ $__sidecar_in == in ]]; then exec <$__sidecar_at/$__sidecar_n.in; fi
 	printf "\n%s\n" "$__sidecar_word begun" >&$__sidecar_answers
-	. $__sidecar_at/$__sidecar_n.set
+	if [[ $__sidecar_set == set ]]; then . $__sidecar_at/$__sidecar_n.set; else set --; fi
 	__sidecar_status=0 __sidecar_busy=done
 	for __sidecar_i in 1; do
-		if [[ $__sidecar_e || $__sidecar_check ]] && ! "$BASH" -n $__sidecar_at/$__sidecar_n.sh; then __sidecar_status=2; break; fi
+		if [[ $__sidecar_e || $__sidecar_check == check ]] && ! "$BASH" -n $__sidecar_at/$__sidecar_n.sh; then __sidecar_status=2; break; fi
 		if [[ $__sidecar_e ]]; then __sidecar_e=''; set -e; fi
 		. $__sidecar_at/$__sidecar_n.sh
 		__sidecar_status=$?

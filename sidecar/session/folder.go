@@ -39,7 +39,20 @@ type Folder struct {
 
 	mu    sync.Mutex
 	calls int
+	pairs int   // how many were made
+	spare *pair // one that nobody uses
 }
+
+// pair are the two pipes that calls print into, one call after another: they are made anew only when a call has left
+// something behind that still has them. Making and removing files for each call takes longer than the rest of it where many
+// were removed just now: ext4 does not use an inode again for five seconds, and looks at all of them for the next one.
+type pair struct {
+	name string
+	out  [2]*os.File
+}
+
+// suffixes are those of a pair.
+var suffixes = [2]string{".out", ".err"}
 
 // Make makes the folder of a session, which must not exist, and its pipes.
 func Make(dir string) (*Folder, error) {
@@ -141,7 +154,92 @@ func (f *Folder) Close() {
 			_ = file.Close()
 		}
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.spare != nil {
+		f.spare.close()
+	}
 	_ = os.RemoveAll(f.dir)
+}
+
+// pair is one for the next call.
+func (f *Folder) pair() (p pair, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.spare != nil {
+		p, f.spare = *f.spare, nil
+		return p, nil
+	}
+	f.pairs++
+	p.name = "pipes" + strconv.Itoa(f.pairs)
+	for i, suffix := range suffixes {
+		path := filepath.Join(f.dir, p.name+suffix)
+		if err = unix.Mkfifo(path, 0o600); err != nil {
+			err = fmt.Errorf("making the pipe %s: %w", path, err)
+		} else {
+			p.out[i], err = open(path, unix.O_RDONLY)
+		}
+		if err != nil {
+			p.close()
+			f.forget(p.name)
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+func (p pair) close() {
+	for _, file := range p.out {
+		if file != nil {
+			_ = file.Close()
+		}
+	}
+}
+
+// giveBack takes a pair of which nobody has the other ends.
+func (f *Folder) giveBack(p pair) {
+	for _, file := range p.out {
+		_ = file.SetReadDeadline(time.Time{})
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	select {
+	case <-f.closed:
+	default:
+		if f.spare == nil {
+			f.spare = &p
+			return
+		}
+	}
+	p.close()
+}
+
+// forget takes a pair's names away: what has them open keeps them.
+func (f *Folder) forget(name string) {
+	for _, suffix := range suffixes {
+		_ = os.Remove(filepath.Join(f.dir, name+suffix))
+	}
+}
+
+// keepCode writes the code of a call, where tracebacks and debuggers find it, into the file of one long ago if there is one.
+// That one is never empty meanwhile: ext4 writes to the disk what was cut to nothing and then written (auto_da_alloc, ext4(5)).
+func (f *Folder) keepCode(n int, suffix, code string) error {
+	path := f.path(n, suffix)
+	if n > keptCode {
+		_ = os.Rename(f.path(n-keptCode, suffix), path)
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if _, err := file.WriteString(code); err != nil {
+		return err
+	}
+	if n > keptCode {
+		return file.Truncate(int64(len(code)))
+	}
+	return nil
 }
 
 // Outputs take what a call prints. Late takes what comes after its end.
@@ -154,20 +252,18 @@ type Outputs struct {
 // Call hands a call to the driver. One call goes on at a time. The error is ErrClosed when the interpreter has ended; after
 // any other one the driver has heard nothing.
 func (f *Folder) Call(d Driver, r Request, o Outputs) (*Call, error) {
-	f.mu.Lock()
-	f.calls++
-	c := &Call{folder: f, number: number{f.calls, word()}, driver: d, late: o.Late}
-	f.mu.Unlock()
-	r.Input = o.Stdin != nil
-	line, files, err := d.words(c.number, r)
+	p, err := f.pair()
 	if err != nil {
 		return nil, err
 	}
-	if files == nil {
-		files = map[string][]byte{}
+	f.calls++
+	c := &Call{folder: f, number: number{f.calls, word(), p.name}, driver: d, late: o.Late, out: [2]*stream{{file: p.out[0], to: o.Stdout}, {file: p.out[1], to: o.Stderr}}}
+	r.Input = o.Stdin != nil
+	line, files, err := d.words(c.number, r)
+	if err == nil {
+		err = c.open(files, r.Code, o.Stdin)
 	}
-	files[strconv.Itoa(c.n)+d.suffix] = []byte(r.Code)
-	if err := c.open(files, o); err != nil {
+	if err != nil {
 		c.abandon()
 		return nil, err
 	}

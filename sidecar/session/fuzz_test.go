@@ -32,7 +32,7 @@ func FuzzScript(f *testing.F) {
 		if folder == "" || strings.Contains(folder, "/") || os.Mkdir(to, 0o700) != nil {
 			to = dir
 		}
-		line, files, err := script(number{7, "word"}, Request{Args: []string{arg, "last"}, Env: map[string]string{"NAME": value}, Dir: to})
+		line, files, err := script(number{7, "word", "pipes"}, Request{Args: []string{arg, "last"}, Env: map[string]string{"NAME": value}, Dir: to})
 		if err != nil || strings.Count(string(line), "\n") != 1 {
 			t.Fatalf("%q, %v", line, err)
 		}
@@ -56,7 +56,7 @@ func FuzzScript(f *testing.F) {
 func FuzzObject(f *testing.F) {
 	f.Add("a\nb", "\u2028", "\xff")
 	f.Fuzz(func(t *testing.T, arg, value, dir string) {
-		line, _, err := object(number{7, "word"}, Request{Args: []string{arg}, Env: map[string]string{"NAME": value}, Dir: dir})
+		line, _, err := object(number{7, "word", "pipes"}, Request{Args: []string{arg}, Env: map[string]string{"NAME": value}, Dir: dir})
 		if err != nil || strings.Count(string(line), "\n") != 1 || line[len(line)-1] != '\n' {
 			t.Fatalf("%q, %v", line, err)
 		}
@@ -82,7 +82,7 @@ func FuzzHear(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		c := &Call{number: number{7, "word"}, out: [2]*stream{{started: true}, {started: true}}}
+		c := &Call{number: number{7, "word", "pipes"}, out: [2]*stream{{started: true}, {started: true}}}
 		a, done := c.hear(line)
 		if a.Status < 0 || a.Status > 255 || a.Ends && a.Interrupted {
 			t.Errorf("%q is %+v", line, a)

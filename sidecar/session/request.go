@@ -22,15 +22,16 @@ type Request struct {
 	Input bool
 }
 
-// number is a call's number and word.
+// number is a call's number and word, and the name of the pipes that it prints into.
 type number struct {
-	n    int
-	word string
+	n     int
+	word  string
+	pipes string
 }
 
 // object is a request as one line of JSON.
 func object(id number, r Request) (line []byte, files map[string][]byte, err error) {
-	line, err = json.Marshal(map[string]any{"n": id.n, "word": id.word, "args": orEmpty(r.Args), "dir": r.Dir, "env": r.Env, "input": r.Input})
+	line, err = json.Marshal(map[string]any{"n": id.n, "word": id.word, "pipes": id.pipes, "args": orEmpty(r.Args), "dir": r.Dir, "env": r.Env, "input": r.Input})
 	return append(line, '\n'), nil, err
 }
 
@@ -46,6 +47,14 @@ const settingsSuffix = ".set"
 
 // script is a request for a shell, which reads no JSON: files that it sources, and a line of words.
 func script(id number, r Request) (line []byte, files map[string][]byte, err error) {
+	input := "-"
+	if r.Input {
+		input = "in"
+	}
+	check := "-"
+	if strings.Contains(r.Code, "set -") {
+		check = "check"
+	}
 	var set bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(r.Env)) {
 		fmt.Fprintf(&set, "export %s=%s\n", name, quote(r.Env[name]))
@@ -53,20 +62,15 @@ func script(id number, r Request) (line []byte, files map[string][]byte, err err
 	if r.Dir != "" {
 		fmt.Fprintf(&set, "builtin cd -- %s\n", quote(r.Dir))
 	}
+	if set.Len() == 0 && len(r.Args) == 0 {
+		return fmt.Appendf(nil, "%d %s %s %s %s -\n", id.n, id.word, id.pipes, input, check), nil, nil
+	}
 	set.WriteString("set --")
 	for _, a := range r.Args {
 		set.WriteString(" " + quote(a))
 	}
 	set.WriteString("\n")
-	input := "-"
-	if r.Input {
-		input = "in"
-	}
-	check := ""
-	if strings.Contains(r.Code, "set -") {
-		check = "check"
-	}
-	return fmt.Appendf(nil, "%d %s %s %s\n", id.n, id.word, input, check), map[string][]byte{fmt.Sprint(id.n) + settingsSuffix: set.Bytes()}, nil
+	return fmt.Appendf(nil, "%d %s %s %s %s set\n", id.n, id.word, id.pipes, input, check), map[string][]byte{fmt.Sprint(id.n) + settingsSuffix: set.Bytes()}, nil
 }
 
 // quote is a word of the shell.
