@@ -39,6 +39,7 @@ type kept struct {
 	happened int             // of the guard, when pins were last looked for
 	pins     []sandbox.Pin   // made since the session began
 	idle     *time.Timer
+	shown    string // its policy, for people
 
 	mu      sync.Mutex
 	running bool // it has been started
@@ -148,6 +149,14 @@ func (k *kept) begin(c *sessionCall) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.call = c
+}
+
+// policyText is the policy for people.
+func (k *kept) policyText() string {
+	if k.shown == "" {
+		k.shown = PolicyText(k.prep.policy)
+	}
+	return k.shown
 }
 
 // converses says that an answer is waited for, until what it returns is called, for the first time.

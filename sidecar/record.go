@@ -35,6 +35,9 @@ const (
 	// shownCode is how much of a run's code, or command, its clients are told, and shownName of a name.
 	shownCode = 4 << 10
 	shownName = 200
+	// beginningLater is after how long it is written down that a session's call has begun, if it has not ended: a call is
+	// mostly shorter than the writing.
+	beginningLater = 10 * time.Millisecond
 	// recordPatience is how long a program that is ready to start waits for its record: no run is to be slower because of
 	// a disk that is. The record is then written a little later.
 	recordPatience = 2 * time.Millisecond
@@ -51,6 +54,7 @@ type recording struct {
 	secret map[string]string
 	mu     sync.Mutex
 	record protocol.RunRecord
+	later  *time.Timer // writes a session's call down that goes on
 }
 
 // recording begins to note what there is to be known of a run.
@@ -158,6 +162,23 @@ func (n *recording) begins(p *prepared) (wait func()) {
 	}
 }
 
+// call has a session's call written down, soon: nothing waits for that, since a session has long begun.
+func (n *recording) call(p *prepared, policy string) {
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.record.Policy, n.record.Interpreter = policy, p.program
+	n.later = time.AfterFunc(beginningLater, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if n.record.Run.End == nil {
+			n.write(n.record)
+		}
+	})
+}
+
 // beginning hands over the record of a run that starts; nil when it has ended already.
 func (n *recording) beginning(p *prepared) (tried <-chan struct{}) {
 	n.mu.Lock()
@@ -176,6 +197,9 @@ func (n *recording) ended(result protocol.RunResult, err error) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.later != nil {
+		n.later.Stop()
+	}
 	n.record.Run.End = Ended(result, protocol.AsError(err))
 	n.record.Notes, n.record.Gaps, n.record.StreamedStdin = result.Notes, result.Gaps, n.streamed.Load()
 	n.record.Stdout, n.record.Stderr = recorded(result.Stdout, n.secret), recorded(result.Stderr, n.secret)

@@ -54,7 +54,7 @@ func (c *sessionCall) do(ctx context.Context) (protocol.RunResult, error) {
 	}
 	c.r.noted.environment(p.ws.Root, p.env)
 	c.r.noted.conceals(c.e.variables(c.r))
-	c.r.noted.begins(p) // which is not waited for: a session has long begun
+	c.r.noted.call(p, k.policyText())
 	k.holds()
 	over := c.r.Phases.Begin(phases.Program)
 	end, answer, err := c.converse(ctx, p, out)

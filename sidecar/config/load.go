@@ -92,6 +92,7 @@ type loader struct {
 	errs     []error
 	// guarded are the person's own files in the workspace; nothing that sets protect.also takes them away.
 	guarded []string
+	project string // its root without links, once it is known
 }
 
 func (l *loader) fail(err error) {
@@ -137,7 +138,10 @@ func (l *loader) guard(path string) {
 	if l.src.Project == "" {
 		return
 	}
-	rel, err := filepath.Rel(resolve(l.src.Project), resolve(path))
+	if l.project == "" {
+		l.project = resolve(l.src.Project)
+	}
+	rel, err := filepath.Rel(l.project, resolve(path))
 	if err != nil || !isInside(rel) {
 		return
 	}
@@ -246,6 +250,9 @@ func union(a, b []string) []string {
 }
 
 func (l *loader) environment() {
+	if len(l.src.Names) > 0 && !slices.ContainsFunc(l.src.Names, func(name string) bool { return strings.HasPrefix(name, variablePrefix) }) {
+		return
+	}
 	for _, name := range slices.Sorted(slices.Values(l.src.Names)) {
 		if isUnknownVariable(name) && l.src.Env(name) != "" {
 			l.fail(&Error{File: name, Problem: "no such setting", Hint: nearestVariable(name)})

@@ -69,6 +69,7 @@ type Store struct {
 	db     *sql.DB
 	is     os.FileInfo // the file that db has open
 	write  statements
+	policy lastPacked
 	close  *time.Timer
 	living *os.File
 	owner  string
@@ -99,10 +100,23 @@ func (s *Store) Write(r protocol.RunRecord) (tried <-chan struct{}) {
 		close(it.done)
 		return it.done
 	}
-	s.waiting = append(s.waiting, it)
+	s.add(it)
 	s.bound()
 	s.begin()
 	return it.done
+}
+
+// add puts a record behind those that wait, or in the place of one of the same run. The caller holds mu.
+func (s *Store) add(it item) {
+	same := func(o item) bool { return o.record.Run.ID == it.record.Run.ID }
+	if i := slices.IndexFunc(s.waiting, same); i >= 0 {
+		if s.waiting[i].done != nil {
+			close(s.waiting[i].done)
+		}
+		s.waiting[i] = it
+		return
+	}
+	s.waiting = append(s.waiting, it)
 }
 
 // begin sees to it that somebody writes. The caller holds mu.

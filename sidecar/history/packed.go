@@ -3,6 +3,7 @@ package history
 import (
 	"bytes"
 	"compress/flate"
+	"crypto/sha256"
 	"database/sql/driver"
 	"fmt"
 	"io"
@@ -39,6 +40,25 @@ func (p packed) Value() (driver.Value, error) {
 	}
 	err := w.Close()
 	return out.Bytes(), err
+}
+
+// lastPacked is the text that was packed last, where the next one is mostly the same: a run's policy. It is for one goroutine
+// at a time.
+type lastPacked struct {
+	sum   [sha256.Size]byte
+	value driver.Value
+}
+
+// of is a text, of which that is the sum, packed.
+func (l *lastPacked) of(sum [sha256.Size]byte, text string) (driver.Value, error) {
+	if l.value != nil && l.sum == sum {
+		return l.value, nil
+	}
+	value, err := packed(text).Value()
+	if err == nil {
+		l.sum, l.value = sum, value
+	}
+	return value, err
 }
 
 // maxUnpacked bounds what a damaged or forged text can take up: code, outputs and policies are smaller.

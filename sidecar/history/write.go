@@ -38,7 +38,7 @@ func (s *Store) writeAll(batch []item) error {
 			return err
 		}
 		defer func() { _ = tx.Rollback() }() // after Commit it does nothing
-		to := statements{run: tx.StmtContext(ctx, s.write.run), text: tx.StmtContext(ctx, s.write.text)}
+		to := statements{run: tx.StmtContext(ctx, s.write.run), text: tx.StmtContext(ctx, s.write.text), policy: &s.policy}
 		for _, it := range batch {
 			if err := to.put(ctx, s.owner, kept(it.record)); err != nil {
 				return err
@@ -49,7 +49,10 @@ func (s *Store) writeAll(batch []item) error {
 }
 
 // statements write a record: parsing them costs as much as carrying them out.
-type statements struct{ run, text *sql.Stmt }
+type statements struct {
+	run, text *sql.Stmt
+	policy    *lastPacked
+}
 
 // prepare parses them once for a database that was opened. The caller holds use.
 func (s *Store) prepare(ctx context.Context, db *sql.DB) (err error) {
@@ -64,11 +67,11 @@ func (s *Store) prepare(ctx context.Context, db *sql.DB) (err error) {
 
 // put writes one record. Its texts are where they belong, and left out of the rest.
 func (to statements) put(ctx context.Context, owner string, r protocol.RunRecord) error {
-	code, err := to.hash(ctx, r.Request.Code)
+	code, err := to.hash(ctx, r.Request.Code, new(lastPacked))
 	if err != nil {
 		return err
 	}
-	policy, err := to.hash(ctx, r.Policy)
+	policy, err := to.hash(ctx, r.Policy, to.policy)
 	if err != nil {
 		return err
 	}
@@ -84,12 +87,15 @@ func (to statements) put(ctx context.Context, owner string, r protocol.RunRecord
 }
 
 // hash keeps a text, once, and gives its hash; nil for none.
-func (to statements) hash(ctx context.Context, text string) (any, error) {
+func (to statements) hash(ctx context.Context, text string, last *lastPacked) (any, error) {
 	if text == "" {
 		return nil, nil
 	}
 	sum := sha256.Sum256([]byte(text))
-	_, err := to.text.ExecContext(ctx, sum[:16], packed(text))
+	value, err := last.of(sum, text)
+	if err == nil {
+		_, err = to.text.ExecContext(ctx, sum[:16], value)
+	}
 	return sum[:16], err
 }
 
