@@ -23,7 +23,7 @@ import (
 func main() {
 	check := flag.Bool("check", false, "exit with 1 when a target is missed")
 	rounds := flag.Int("rounds", 60, "how often each thing is measured")
-	only := flag.String("only", "", "the part whose name this is: overhead, channel, discovery, growth, memory, closure, network, soak, load")
+	only := flag.String("only", "", "the part whose name this is: overhead, channel, discovery, growth, memory, closure, network, runs, soak, load")
 	flag.DurationVar(&loadFor, "for", loadFor, "how long the part load lasts")
 	flag.DurationVar(&loadPause, "pause", loadPause, "what a client of the part load waits between two runs, on average")
 	report := flag.String("report", "", "measure against plain processes, plain bubblewrap and srt instead, and write a page with plots here")
@@ -87,7 +87,7 @@ var parts = []struct {
 	long bool
 }{
 	{"overhead", overhead, false}, {"channel", channel, false}, {"discovery", discovery, false}, {"growth", growth, false},
-	{"memory", memory, false}, {"closure", closures, false}, {"network", network, false}, {"soak", soak, true}, {"load", mixedLoad, true},
+	{"memory", memory, false}, {"closure", closures, false}, {"network", network, false}, {"runs", runs, true}, {"soak", soak, true}, {"load", mixedLoad, true},
 }
 
 func show(rows []row) (met bool) {

@@ -70,10 +70,11 @@ func latencies(binary, ws, language string, rounds int) ([]timing, error) {
 	}
 	defer end()
 	ways = append(ways, way{name: "sidecar, warm, over the socket", pause: thought, call: socket})
-	if inSession := (way{name: "a call in a session, over MCP", call: func() error {
+	inSession := func() error {
 		return warm.runCode(map[string]any{"language": language, "code": shortest[language], "session": "bench-" + language})
-	}}); inSession.call() == nil {
-		ways = append(ways, inSession)
+	}
+	if inSession() == nil {
+		ways = append(ways, way{name: "a call in a session, over MCP", pause: thought, call: inSession}, way{name: "the call after it, at once", call: inSession})
 	}
 	if srt := srtProgram(); srt != "" {
 		call := func() error { return runSrt(srt, ws, plain) }
@@ -88,6 +89,20 @@ func latencies(binary, ws, language string, rounds int) ([]timing, error) {
 		all[3].starts = starts
 	}
 	return all, err
+}
+
+// runs are the latencies alone, as a table.
+func runs(binary, dir string, rounds int) (rows []row, err error) {
+	for _, language := range languages {
+		all, err := latencies(binary, filepath.Join(dir, "small"), language, rounds)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range all {
+			rows = append(rows, row{what: language + ", " + t.way, got: fmt.Sprintf("%s (%.2f)", ms(t.p50), float64(t.p50)/float64(all[1].p50)), unit: " ms"})
+		}
+	}
+	return rows, nil
 }
 
 // timed times ways in turns. The first three rounds do not count.
