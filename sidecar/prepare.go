@@ -55,9 +55,11 @@ type prepared struct {
 	complete bool
 	// stormed says that the run was ended because it armed things without end.
 	stormed *atomic.Bool
-	// unchecked are the facts it is made ready by, when they are still to be checked.
-	unchecked *facts
-	writable  []string
+	// facts are what it is made ready by; unchecked are the same, when they are still to be checked.
+	facts, unchecked *facts
+	// looked says that they were gathered for this run.
+	looked   bool
+	writable []string
 	// interpreter runs the code; waits are the ways in which it can be started ahead.
 	interpreter env.Interpreter
 	waits       []sandbox.Wait
@@ -66,6 +68,16 @@ type prepared struct {
 // prepare looks at the workspace, takes hold of what must not change, and plans. Nothing has started when it returns.
 // With r.early it may be by facts that are still to be checked.
 func (e *Engine) prepare(ctx context.Context, r Request) (*prepared, error) {
+	prep, err := e.readied(ctx, r, false)
+	if errors.Is(err, errStale) && !r.early {
+		prep, err = e.readied(ctx, r, true)
+	}
+	return prep, err
+}
+
+// readied is prepare, of which the error is errStale when something is in the place of a placeholder that is not as what is
+// remembered has it; then that is forgotten. With anything nothing is unexpected.
+func (e *Engine) readied(ctx context.Context, r Request, anything bool) (*prepared, error) {
 	over := r.Phases.Begin(phases.Discovery)
 	prep, j, err := e.survey(ctx, r)
 	if over(); err != nil {
@@ -81,8 +93,9 @@ func (e *Engine) prepare(ctx context.Context, r Request) (*prepared, error) {
 		return nil, err
 	}
 	over()
-	if prep.unchecked != nil && prep.lease != nil && len(prep.lease.Existing) > 0 {
+	if prep.lease != nil && !prep.facts.expects(prep.lease.Existing, prep.looked || anything) {
 		prep.release()
+		e.forget(prep.facts)
 		return nil, errStale
 	}
 	j.held, j.pins = prep.held, prep.pins
@@ -106,7 +119,7 @@ func (e *Engine) survey(ctx context.Context, r Request) (*prepared, job, error) 
 		e.giveBack(g)
 		return nil, job{}, err
 	}
-	prep := &prepared{ws: f.ws.Copy(), env: r.environment, engine: e, guard: g, complete: f.known.Complete,
+	prep := &prepared{facts: f, looked: f.fresh.Swap(false), ws: f.ws.Copy(), env: r.environment, engine: e, guard: g, complete: f.known.Complete,
 		held: f.held, linked: f.linked, pins: f.pins, gitDirs: f.gitDirs}
 	j := job{ws: prep.ws, env: r.environment, settings: e.settings, account: thisAccount(e.resolvedHome(), f.ws.Root), params: r.Params,
 		dir: cwd, held: f.held, pins: f.pins, sockets: f.known.Sockets, git: f.git, getenv: e.getenv, machine: e.machine(f.ws.Root), Ask: r.Ask, granted: r.granted, backend: e.host.Backend, hasInput: r.Stdin != nil || r.Params.Stdin != ""}

@@ -3,14 +3,20 @@ package sidecar
 import (
 	"context"
 	"errors"
+	"io"
 	"maps"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
 
 	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/workspace"
 	"code.sidecar.dev/workspace/guard"
+	"code.sidecar.dev/workspace/hold"
 	"code.sidecar.dev/workspace/looks"
 )
 
@@ -31,6 +37,36 @@ type facts struct {
 	// early says that a run can be made ready by them while they are looked into: placeholders, which are made
 	// before, do not show in what is looked at.
 	early bool
+	// empty are folders that are held like placeholders, since what is empty may be one that was left behind, and that were
+	// found to be the person's: hooks of which somebody has removed the samples.
+	empty sync.Map
+	// fresh says that no run was made ready by them yet.
+	fresh atomic.Bool
+}
+
+// expects says whether a run that is made ready by these facts may meet something in the place of placeholders. Of one that was
+// made ready by looking, it learns.
+func (f *facts) expects(met []hold.Placeholder, looked bool) bool {
+	for _, p := range met {
+		empty := p.Folder && isEmptyFolder(p.Path)
+		if looked && empty {
+			f.empty.Store(p.Path, nil)
+		}
+		if _, ok := f.empty.Load(p.Path); !looked && !(ok && empty) {
+			return false
+		}
+	}
+	return true
+}
+
+func isEmptyFolder(path string) bool {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	_, err = f.Readdirnames(1)
+	return errors.Is(err, io.EOF)
 }
 
 // learned is what facts are about: the workspace around a folder, for names that the settings add and except. What
@@ -84,6 +120,12 @@ func (e *Engine) remember(of learned, f *facts) {
 	e.facts[of] = f
 }
 
+func (e *Engine) forget(f *facts) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	maps.DeleteFunc(e.facts, func(_ learned, other *facts) bool { return other == f })
+}
+
 func (e *Engine) learnAnew(ctx context.Context, dir string) (*facts, *sharedGuard, error) {
 	l := looks.New(e.getenv)
 	ws, err := e.discover(dir, l)
@@ -112,6 +154,7 @@ func (e *Engine) learnAnew(ctx context.Context, dir string) (*facts, *sharedGuar
 	f.pins = sandbox.BuildPins(writable(ws), pinsOf(f.held, f.known.Sockets))
 	f.early = f.known.Complete && l.Leave(placeholders(f.held))
 	ws.Settled()
+	f.fresh.Store(true)
 	return f, g, nil
 }
 

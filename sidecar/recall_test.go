@@ -15,17 +15,21 @@ import (
 	"code.sidecar.dev/workspace"
 )
 
-// many is a repository with more submodules than there are all mounts for, left alone for a while.
-func many(t *testing.T) string {
+// many is a repository with more submodules than there are all mounts for, few one where their absent files are held by
+// placeholders; both were left alone for a while.
+func many(t *testing.T) string { return withSubmodules(t, 40) }
+func few(t *testing.T) string  { return withSubmodules(t, 12) }
+
+func withSubmodules(t *testing.T, n int) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	hostDoes(t, dir, `git init -q .; for i in $(seq 40); do
+	hostDoes(t, dir, fmt.Sprintf(`git init -q .; for i in $(seq %d); do
 		mkdir -p .git/modules/m$i/objects .git/modules/m$i/refs .git/modules/m$i/hooks m$i
-		echo 'ref: refs/heads/main' >.git/modules/m$i/HEAD; printf '[core]\n\tworktree = ../../../m%d\n' $i >.git/modules/m$i/config
-		echo "gitdir: ../.git/modules/m$i" >m$i/.git; printf '[submodule "m%d"]\n\tpath = m%d\n\turl = ../x\n' $i $i >>.gitmodules; done`)
+		echo 'ref: refs/heads/main' >.git/modules/m$i/HEAD; printf '[core]\n\tworktree = ../../../m%%d\n' $i >.git/modules/m$i/config
+		echo "gitdir: ../.git/modules/m$i" >m$i/.git; printf '[submodule "m%%d"]\n\tpath = m%%d\n\turl = ../x\n' $i $i >>.gitmodules; done`, n))
 	time.Sleep(50 * time.Millisecond)
 	return dir
 }
@@ -52,9 +56,9 @@ func TestFactsAreRecalledWhileTheyAreTrue(t *testing.T) {
 		{`cp -r .git/modules/m9 .git/modules/new; sed -i s/m9/new/ .git/modules/new/config; mkdir new; echo "gitdir: ../.git/modules/new" >new/.git`, ".git/modules/new/config"},
 		{`mv .git/modules/m9 .git/modules/sub; mkdir .git/modules/m9; mv .git/modules/sub .git/modules/m9/sub`, ".git/modules/m9/sub/config"},
 	}
-	for i, c := range changes {
+	for i, c := range append(changes, changes...) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			dir := many(t)
+			dir := map[bool]func(*testing.T) string{true: many, false: few}[i < len(changes)](t)
 			e := New(Options{StateDir: t.TempDir(), Getenv: os.Getenv})
 			defer e.Close()
 			held := func() (*facts, []workspace.Protected) {
@@ -79,7 +83,10 @@ func TestFactsAreRecalledWhileTheyAreTrue(t *testing.T) {
 			hostDoes(t, dir, c.script)
 			_, now := held()
 			path := filepath.Join(dir, c.held)
-			if !slices.ContainsFunc(now, func(p workspace.Protected) bool { return p.Path == path && p.Hold == workspace.ReadOnly }) {
+			isHeld := func(p workspace.Protected) bool { // what is in the place of a placeholder, a run finds out by itself
+				return p.Path == path && (p.Hold == workspace.ReadOnly || p.Hold == workspace.Placeholder)
+			}
+			if !slices.ContainsFunc(now, isHeld) {
 				t.Errorf("%s is not held after %s", c.held, c.script)
 			}
 		})
@@ -121,7 +128,12 @@ func TestARunByStaleFactsIsMadeReadyAnew(t *testing.T) {
 	if _, err := exec.LookPath("bwrap"); err != nil {
 		t.Skip("bubblewrap is not installed")
 	}
-	dir := many(t)
+	for _, dir := range []string{many(t), few(t)} {
+		runsByStaleFacts(t, dir)
+	}
+}
+
+func runsByStaleFacts(t *testing.T, dir string) {
 	e := New(Options{StateDir: t.TempDir(), Getenv: os.Getenv})
 	defer e.Close()
 	run := func(code string) protocol.RunResult {
@@ -138,6 +150,8 @@ func TestARunByStaleFactsIsMadeReadyAnew(t *testing.T) {
 		`git config -f .git/modules/m7/config include.path ../../../inc; echo >inc`,
 		`mkdir .git/hooks2; git config core.hooksPath .git/hooks2; echo >inc; git config include.path ../inc`,
 		`rm -rf .git/hooks; echo . >.git/commondir; mkdir .git/hooks; echo >.git/hooks/x; sleep 0.1`,
+		`rm -rf .git/modules/m9/hooks; echo . >.git/modules/m9/commondir; mkdir .git/modules/m9/hooks; echo >.git/modules/m9/hooks/x; sleep 0.1`,
+		`echo x >.git/modules/m7/hooks/post-checkout`,
 		`mv .git/modules/m8 .git/modules/m9/m8`,
 	} {
 		was := e.facts[learned{dir, e.rules().String()}]
@@ -150,7 +164,34 @@ func TestARunByStaleFactsIsMadeReadyAnew(t *testing.T) {
 			t.Errorf("after %s the facts are those of before: the test shows nothing", change)
 		}
 	}
-	if text, _ := os.ReadFile(filepath.Join(dir, "runs")); string(text) != "x\nx\nx\nx\n" {
+	if text, _ := os.ReadFile(filepath.Join(dir, "runs")); string(text) != strings.Repeat("x\n", 6) {
 		t.Errorf("the runs were %q", text)
+	}
+}
+
+// TestARunChangesNoFactsByItself: placeholders come and go with each run, in folders that discovery has listed, and what is
+// remembered stays; an empty folder of the person's in the place of one does not matter either.
+func TestARunChangesNoFactsByItself(t *testing.T) {
+	if _, err := exec.LookPath("bwrap"); err != nil {
+		t.Skip("bubblewrap is not installed")
+	}
+	dir := few(t)
+	e := New(Options{StateDir: t.TempDir(), Getenv: os.Getenv})
+	defer e.Close()
+	var first *facts
+	for i := range 6 {
+		if _, err := e.Do(t.Context(), Request{Dir: dir, Params: protocol.RunParams{Language: "bash", Code: ":"}}); err != nil {
+			t.Fatal(err)
+		}
+		now := e.facts[learned{dir, e.rules().String()}]
+		if i == 2 { // the guard has seen the whole tree
+			first = now
+		}
+		if i > 2 && now != first {
+			t.Error("the workspace was discovered anew, though nothing had changed")
+		}
+	}
+	if !first.early {
+		t.Error("no run can be made ready by these facts early")
 	}
 }

@@ -56,6 +56,24 @@ func list(l *looks.Looks, dir string) listing {
 	return in
 }
 
+// again lists the folder anew and says whether its entries, but for some, are these; nil when not all of them are known.
+func (l listing) again(dir string, max int, complete bool) func(but []string) bool {
+	if !complete || len(l) >= max {
+		return nil
+	}
+	return func(but []string) bool {
+		now, ok := readFolder(nil, dir, max)
+		if !ok {
+			return false
+		}
+		isLeft := func(name string, _ fileKind) bool { return slices.Contains(but, name) }
+		was := maps.Clone(l)
+		maps.DeleteFunc(was, isLeft)
+		maps.DeleteFunc(now, isLeft)
+		return maps.Equal(was, now)
+	}
+}
+
 // partial says that there may be more than the listing has.
 func (l listing) partial() bool { return len(l) >= maxEntries }
 

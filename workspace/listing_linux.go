@@ -22,6 +22,13 @@ func readFolder(l *looks.Looks, dir string, max int) (listing, bool) {
 	}
 	l.Opened(dir, fd)
 	defer syscall.Close(fd)
+	out, ok := entriesOf(fd, dir, max)
+	l.Listed(dir, out.again(dir, max, ok))
+	return out, ok
+}
+
+// entriesOf are the entries of an open folder.
+func entriesOf(fd int, dir string, max int) (listing, bool) {
 	buf := direntBuffers.Get().(*[]byte)
 	defer direntBuffers.Put(buf)
 	out := listing{}

@@ -17,6 +17,13 @@ func readFolder(l *looks.Looks, dir string, max int) (listing, bool) {
 		return nil, false
 	}
 	l.Opened(dir, fd)
+	out, ok := entriesOf(fd, dir, max)
+	l.Listed(dir, out.again(dir, max, ok))
+	return out, ok
+}
+
+// entriesOf are the entries of an open folder, which it closes.
+func entriesOf(fd int, dir string, max int) (listing, bool) {
 	f := os.NewFile(uintptr(fd), dir)
 	defer f.Close()
 	entries, err := f.ReadDir(max)

@@ -35,6 +35,7 @@ type depth uint8
 const (
 	kindOnly depth = iota // whether it is there, and what it is
 	owner                 // its mode, owner and device too
+	listed                // of a folder: which one it is, and its entries but some
 	content               // all of it
 )
 
@@ -42,6 +43,9 @@ const (
 type look struct {
 	depth depth
 	at    stamp
+	// again lists a folder anew and says whether its entries, but for those, are what they were; nil cannot.
+	again func(but []string) bool
+	but   []string
 }
 
 // Looks are the looks that led to a result.
@@ -131,6 +135,20 @@ func (l *Looks) Opened(path string, fd int) {
 	l.note(path, content, &st, err)
 }
 
+// Listed takes note of a folder that was opened, before it is read; again says whether its entries are the same, but for
+// some, when it is listed anew. Nothing is taken note of when again is nil.
+func (l *Looks) Listed(path string, again func(but []string) bool) {
+	if l == nil || again == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if k, ok := l.seen[path]; ok && k.depth == content && k.at.isFolder() {
+		k.again = again
+		l.seen[path] = k
+	}
+}
+
 // NotOpened takes note that a path could not be opened.
 func (l *Looks) NotOpened(path string, err error) {
 	if l == nil {
@@ -193,20 +211,35 @@ func (l *Looks) note(path string, d depth, st *syscall.Stat_t, err error) {
 		l.doubt = true
 	}
 	if !had || d > old.depth {
-		l.seen[path] = look{d, at}
+		l.seen[path] = look{depth: d, at: at}
 	}
 	l.sweep = nil
 }
 
 // Leave leaves out the looks at paths that the caller changes before it asks Same, and whose state it finds out by
-// itself. It says no, and leaves none out, if that would show in the folder of one, too.
+// itself. A folder of theirs that was listed is then listed again each time, since its times tell nothing any more. It says no,
+// and leaves none out, if a change would show in a folder that cannot be.
 func (l *Looks) Leave(paths []string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	but, can := map[string][]string{}, true
 	for _, path := range paths {
-		if dir, ok := l.seen[filepath.Dir(path)]; ok && dir.depth == content {
-			return false
+		dir, name := filepath.Dir(path), filepath.Base(path)
+		if k, ok := l.seen[dir]; ok && k.depth == content {
+			can = can && k.again != nil
+			but[dir] = append(but[dir], name)
 		}
+	}
+	for path, k := range l.seen {
+		if names, ok := but[path]; ok && can {
+			k.depth, k.but = listed, names
+		} else {
+			k.again = nil // what it holds is not needed
+		}
+		l.seen[path] = k
+	}
+	if !can {
+		return false
 	}
 	for _, path := range paths {
 		delete(l.seen, path)

@@ -3,6 +3,7 @@ package looks_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -179,4 +180,83 @@ func writeMapped(path string) error {
 	}
 	copy(m, "new text")
 	return unix.Munmap(m)
+}
+
+// Who makes and removes entries of a folder by itself leaves them out, and sees all others.
+func TestWhatIsLeftOut(t *testing.T) {
+	changes := map[string]struct {
+		change func(s scene) error
+		same   bool
+	}{
+		"nothing":           {func(scene) error { return nil }, true},
+		"its own, made":     {func(s scene) error { return os.WriteFile(s.at("a/own"), nil, 0o644) }, true},
+		"its own, a folder": {func(s scene) error { return os.Mkdir(s.at("a/own"), 0o755) }, true},
+		"another one":       {func(s scene) error { return os.WriteFile(s.at("a/other"), nil, 0o644) }, false},
+		"one is gone":       {func(s scene) error { return os.RemoveAll(s.at("a/in")) }, false},
+		"of another kind": {func(s scene) error {
+			s.must(os.RemoveAll(s.at("a/in")))
+			return os.WriteFile(s.at("a/in"), nil, 0o644)
+		}, false},
+		"another folder with the same entries": {func(s scene) error { return exchange(s.at("a"), s.at("b")) }, false},
+		"a link to the folder": {func(s scene) error {
+			s.must(os.Rename(s.at("a"), s.at("moved")))
+			return os.Symlink("moved", s.at("a"))
+		}, false},
+		"its mode": {func(s scene) error { return os.Chmod(s.at("a"), 0o700) }, false},
+	}
+	for name, c := range changes {
+		for _, compared := range []int{0, 2} {
+			t.Run(name, func(t *testing.T) {
+				s := newScene(t)
+				s.must(os.WriteFile(s.at("a/own"), nil, 0o644)) // in this very moment, as a run's end does it
+				s.must(os.Remove(s.at("a/own")))
+				l := looks.New(os.Getenv)
+				list := func() []string {
+					f, err := os.Open(s.at("a"))
+					s.must(err)
+					defer f.Close()
+					l.Opened(s.at("a"), int(f.Fd()))
+					entries, err := f.ReadDir(0)
+					s.must(err)
+					var names []string
+					for _, e := range entries {
+						names = append(names, e.Name()+e.Type().String())
+					}
+					return names
+				}
+				was := list()
+				l.Listed(s.at("a"), func(but []string) bool {
+					entries, err := os.ReadDir(s.at("a"))
+					var names []string
+					for _, e := range entries {
+						if !slices.Contains(but, e.Name()) {
+							names = append(names, e.Name()+e.Type().String())
+						}
+					}
+					return err == nil && slices.Equal(names, was)
+				})
+				_, _ = l.Kind(s.at("a/in"))
+				if !l.Leave([]string{s.at("a/own"), s.at("b/own")}) {
+					t.Fatal("it cannot be left out")
+				}
+				for range compared {
+					if !l.Same(os.Getenv) {
+						t.Fatal("nothing has changed yet, and it is not the same")
+					}
+				}
+				s.must(c.change(s))
+				if l.Same(os.Getenv) != c.same {
+					t.Errorf("the same: %v, want %v", !c.same, c.same)
+				}
+			})
+		}
+	}
+}
+
+func TestAFolderThatIsNotListedAgainIsNotLeft(t *testing.T) {
+	s := newScene(t)
+	l := s.look()
+	if l.Leave([]string{s.at("empty/own")}) {
+		t.Error("its times alone tell what is in it, and they are to be left out")
+	}
 }

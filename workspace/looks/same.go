@@ -66,7 +66,7 @@ func (l *Looks) prepare() bool {
 // entry does not change its type but by being replaced.
 func (l *Looks) isListed(path string, k look) bool {
 	dir, ok := l.seen[filepath.Dir(path)]
-	return ok && k.depth == kindOnly && dir.depth == content && dir.at.isFolder() && path != "/"
+	return ok && k.depth == kindOnly && dir.depth >= listed && dir.at.isFolder() && path != "/"
 }
 
 // allSame repeats looks, on two processors where there are.
@@ -93,5 +93,5 @@ func (e *entry) isSame() bool {
 	var st syscall.Stat_t
 	err := ignoringEINTR(func() error { return syscall.Lstat(e.path, &st) })
 	now, ok := stampOf(&st, err)
-	return ok && e.at.same(now, e.depth)
+	return ok && e.at.same(now, e.depth) && (e.depth != listed || e.again(e.but))
 }

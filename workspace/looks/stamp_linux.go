@@ -43,6 +43,8 @@ func (s stamp) same(o stamp, d depth) bool {
 		return s.mode&syscall.S_IFMT == o.mode&syscall.S_IFMT
 	case owner:
 		return s.mode == o.mode && s.uid == o.uid && s.dev == o.dev
+	case listed:
+		return s.mode == o.mode && s.uid == o.uid && s.dev == o.dev && s.ino == o.ino
 	}
 	return s == o
 }
