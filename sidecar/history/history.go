@@ -11,7 +11,8 @@
 // needed and closed when it has not been needed for a while, so that a sidecar without runs pays nothing for it.
 //
 // What it does not do: a machine that loses its power may forget the last moments (synchronous=NORMAL), and a process
-// that is killed between Write and the goroutine, a few hundred microseconds, leaves no trace of that record. Values of
+// that is killed between Write and the goroutine, a few hundred microseconds, leaves no trace of that record (nor, of a
+// session's call that had not ended, in its first ten milliseconds: the engine hands those over late). Values of
 // environment variables are never kept, but what a program printed, its code and its arguments are, secret or not,
 // unless they are left out (Options of the caller: history.keep).
 package history

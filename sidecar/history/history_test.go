@@ -77,6 +77,35 @@ func listed(t testing.TB, s *Store, workspace string, p protocol.RunsParams) str
 	return strings.Join(ids, " ")
 }
 
+// A run that has ended before its beginning was written is written once, as it ended; who waits for either is told.
+func TestOnlyTheLastRecordOfARunIsWritten(t *testing.T) {
+	s := opened(t, t.TempDir())
+	s.use.Lock() // the database is busy
+	first := s.Write(beginning("busy", 0))
+	for taken := false; !taken; time.Sleep(time.Millisecond) { // by the goroutine
+		s.mu.Lock()
+		taken = len(s.waiting) == 0
+		s.mu.Unlock()
+	}
+	a, other := s.Write(beginning("a", 1)), s.Write(beginning("b", 2))
+	end := s.Write(ended(beginning("a", 1), 3))
+	tried(t, a)
+	if len(s.waiting) != 2 {
+		t.Errorf("%d records wait, want 2", len(s.waiting))
+	}
+	s.use.Unlock()
+	tried(t, first)
+	tried(t, other)
+	tried(t, end)
+	r, ok, err := s.Get(t.Context(), "a")
+	if err != nil || !ok || r.Run.End == nil || r.Run.End.ExitCode != 3 || r.Request.Code != "print(1)" || r.Policy == "" {
+		t.Errorf("%+v %v", r, err)
+	}
+	if got := listed(t, s, "/home/me/project", protocol.RunsParams{}); got != "b a busy" {
+		t.Errorf("the history has %q", got)
+	}
+}
+
 func TestARecordComesBack(t *testing.T) {
 	dir := t.TempDir()
 	s := opened(t, dir)
