@@ -151,10 +151,7 @@ func (c *sessionCall) ending(ctx context.Context, a *session.Answer) sandbox.End
 		return end
 	}
 	end.ExitCode = a.Status
-	if !a.Interrupted { // it was faster, or did not mind
-		if end.Limit == sandbox.LimitTime {
-			end.Limit = ""
-		}
+	if !a.Interrupted { // it was faster, or did not mind: Perl's system(3) ignores what ends the program that it waits for
 		return end
 	}
 	end.Signal = int(syscall.SIGINT)

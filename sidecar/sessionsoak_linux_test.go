@@ -40,7 +40,7 @@ func TestAThousandCallsLeakNothing(t *testing.T) {
 	k := newKept(t, nil)
 	call := func(n int) {
 		for range n {
-			for language, code := range map[string]string{"python": "import subprocess\nsubprocess.run(['true'])\nx = b'x' * 1000", "node": "let x = 'x'.repeat(1000)", "bash": "x=$(echo x); cat <<<$x"} {
+			for language, code := range map[string]string{"python": "import subprocess\nsubprocess.run(['true'])\nx = b'x' * 1000", "node": "let x = 'x'.repeat(1000)", "bash": "x=$(echo x); cat <<<$x", "perl": "$x = `echo x`; print $x", "ruby": "x = `echo x`; puts x"} {
 				if r := k.call(language, "s", code); r.ExitCode != 0 || r.Session.Ended != "" {
 					t.Fatalf("%s: %+v", language, r)
 				}

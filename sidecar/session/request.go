@@ -42,6 +42,23 @@ func orEmpty(list []string) []string {
 	return list
 }
 
+// fields is a request as one line of fields, for who has no reader of JSON without loading one, which the code would see: the
+// folder, how many arguments there are, they, and names and values of variables, each as a dot and hexadecimal digits.
+func fields(id number, r Request) (line []byte, files map[string][]byte, err error) {
+	input := "-"
+	if r.Input {
+		input = "in"
+	}
+	line = fmt.Appendf(nil, "%d %s %s %s %d .%x", id.n, id.word, id.pipes, input, len(r.Args), r.Dir)
+	for _, a := range r.Args {
+		line = fmt.Appendf(line, " .%x", a)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Env)) {
+		line = fmt.Appendf(line, " .%x .%x", name, r.Env[name])
+	}
+	return append(line, '\n'), nil, nil
+}
+
 // settingsSuffix is of the file that has a shell's settings of a call.
 const settingsSuffix = ".set"
 

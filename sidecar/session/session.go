@@ -44,12 +44,18 @@ var (
 	nodeDriver string
 	//go:embed driver.sh
 	bashDriver string
+	//go:embed driver.rb
+	rubyDriver string
+	//go:embed driver.pl
+	perlDriver string
 )
 
 var drivers = []Driver{
 	{Language: "python", Code: pythonDriver, suffix: ".py", words: object},
 	{Language: "node", Code: nodeDriver, suffix: ".js", words: object},
 	{Language: "bash", Code: bashDriver, suffix: ".sh", words: script},
+	{Language: "ruby", Code: rubyDriver, suffix: ".rb", words: fields},
+	{Language: "perl", Code: perlDriver, suffix: ".pl", words: fields},
 }
 
 // For is the driver for a language, by its name in the table of languages.
