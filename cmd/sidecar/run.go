@@ -63,7 +63,7 @@ the home folder is empty.`,
 	fs.StringVarP(&r.language, "language", "l", "", "`language` of the code (by default from the file's name or #! line)")
 	fs.StringVar(&r.environment, "environment", "", "run in the environment with this `id` (see sidecar envs)")
 	fs.StringArrayVarP(&r.packages, "package", "p", nil, "have Nix give the run a `package` of nixpkgs (may be repeated): ripgrep, python3Packages.numpy")
-	fs.StringVar(&r.session, "session", "", "keep the interpreter under this `name`: variables and imports stay for the next run with it (python, node, bash)")
+	fs.StringVar(&r.session, "session", "", "keep the interpreter under this `name`: variables and imports stay for the next run with it (python, node, bash, ruby, perl)")
 	fs.StringVarP(&r.code, "eval", "e", "", "run this `code`")
 	fs.StringVar(&r.cwd, "cwd", "", "working `folder`, inside the project (default: where you are)")
 	fs.StringArrayVar(&r.env, "env", nil, "set a `NAME=VALUE`, or pass NAME from here (may be repeated)")
