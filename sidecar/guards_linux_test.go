@@ -232,7 +232,7 @@ func TestManyUsersOfFewGuards(t *testing.T) {
 		client := e.protecting(fmt.Sprint("name", i%5))
 		wg.Go(func() {
 			for range 5 {
-				f, g, _, err := client.learn(t.Context(), dir, false)
+				f, g, _, err := client.learn(t.Context(), Request{Dir: dir})
 				if err != nil {
 					t.Error(err)
 					return

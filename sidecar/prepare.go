@@ -68,16 +68,17 @@ type prepared struct {
 // prepare looks at the workspace, takes hold of what must not change, and plans. Nothing has started when it returns.
 // With r.early it may be by facts that are still to be checked.
 func (e *Engine) prepare(ctx context.Context, r Request) (*prepared, error) {
-	prep, err := e.readied(ctx, r, false)
+	prep, err := e.readied(ctx, r)
 	if errors.Is(err, errStale) && !r.early {
-		prep, err = e.readied(ctx, r, true)
+		r.anew = true
+		prep, err = e.readied(ctx, r)
 	}
 	return prep, err
 }
 
-// readied is prepare, of which the error is errStale when something is in the place of a placeholder that is not as what is
-// remembered has it; then that is forgotten. With anything nothing is unexpected.
-func (e *Engine) readied(ctx context.Context, r Request, anything bool) (*prepared, error) {
+// readied is prepare, of which the error is errStale when what is in the place of a placeholder is not as what is remembered has
+// it; then that is forgotten.
+func (e *Engine) readied(ctx context.Context, r Request) (*prepared, error) {
 	over := r.Phases.Begin(phases.Discovery)
 	prep, j, err := e.survey(ctx, r)
 	if over(); err != nil {
@@ -93,7 +94,7 @@ func (e *Engine) readied(ctx context.Context, r Request, anything bool) (*prepar
 		return nil, err
 	}
 	over()
-	if prep.lease != nil && !prep.facts.expects(prep.lease.Existing, prep.looked || anything) {
+	if !prep.isExpected() {
 		prep.release()
 		e.forget(prep.facts)
 		return nil, errStale
@@ -110,7 +111,7 @@ func (e *Engine) readied(ctx context.Context, r Request, anything bool) (*prepar
 
 // survey gathers the facts that a policy is made of, and changes nothing.
 func (e *Engine) survey(ctx context.Context, r Request) (*prepared, job, error) {
-	f, g, checked, err := e.learn(ctx, r.Dir, r.early)
+	f, g, how, err := e.learn(ctx, r)
 	if err != nil {
 		return nil, job{}, err
 	}
@@ -119,12 +120,12 @@ func (e *Engine) survey(ctx context.Context, r Request) (*prepared, job, error) 
 		e.giveBack(g)
 		return nil, job{}, err
 	}
-	prep := &prepared{facts: f, looked: f.fresh.Swap(false), ws: f.ws.Copy(), env: r.environment, engine: e, guard: g, complete: f.known.Complete,
+	prep := &prepared{facts: f, looked: how == looked, ws: f.ws.Copy(), env: r.environment, engine: e, guard: g, complete: f.known.Complete,
 		held: f.held, linked: f.linked, pins: f.pins, gitDirs: f.gitDirs}
 	j := job{ws: prep.ws, env: r.environment, settings: e.settings, account: thisAccount(e.resolvedHome(), f.ws.Root), params: r.Params,
 		dir: cwd, held: f.held, pins: f.pins, sockets: f.known.Sockets, git: f.git, getenv: e.getenv, machine: e.machine(f.ws.Root), Ask: r.Ask, granted: r.granted, backend: e.host.Backend, hasInput: r.Stdin != nil || r.Params.Stdin != ""}
 	j.borrowed = e.borrows(prep.ws)
-	if !checked {
+	if how == recalled {
 		prep.unchecked = f
 	}
 	return prep, j, nil

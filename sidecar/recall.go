@@ -10,19 +10,17 @@ import (
 	"reflect"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"syscall"
 
 	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/workspace"
 	"code.sidecar.dev/workspace/guard"
-	"code.sidecar.dev/workspace/hold"
 	"code.sidecar.dev/workspace/looks"
 )
 
 // facts are what one look at a workspace tells, and the engine remembers: they are used again for the next run
 // when every look that led to them would show the same. With hundreds of submodules that is a tenth of the work.
-// What is in here is not changed any more.
+// What is in here is not changed any more, but for what is known of empty folders.
 type facts struct {
 	looks   *looks.Looks
 	mode    sandbox.MountMode
@@ -40,23 +38,28 @@ type facts struct {
 	// empty are folders that are held like placeholders, since what is empty may be one that was left behind, and that were
 	// found to be the person's: hooks of which somebody has removed the samples.
 	empty sync.Map
-	// fresh says that no run was made ready by them yet.
-	fresh atomic.Bool
 }
 
-// expects says whether a run that is made ready by these facts may meet something in the place of placeholders. Of one that was
-// made ready by looking, it learns.
-func (f *facts) expects(met []hold.Placeholder, looked bool) bool {
-	for _, p := range met {
-		empty := p.Folder && isEmptyFolder(p.Path)
-		if looked && empty {
-			f.empty.Store(p.Path, nil)
-		}
-		if _, ok := f.empty.Load(p.Path); !looked && !(ok && empty) {
+// isExpected says that what is in the place of placeholders is what the facts have there. They do not tell: looks at those
+// paths are left out. Facts that were gathered for this run learn it.
+func (p *prepared) isExpected() bool {
+	if p.lease == nil {
+		return true
+	}
+	for _, met := range p.lease.Existing {
+		empty := met.Folder && isEmptyFolder(met.Path)
+		switch _, known := p.facts.empty.Load(met.Path); {
+		case p.looked && empty:
+			p.facts.empty.Store(met.Path, nil)
+		case !p.looked && !(known && empty):
 			return false
 		}
 	}
-	return true
+	// Into one that another run has, too, the person may have put something: a hook, which names programs.
+	isFull := func(h workspace.Protected) bool {
+		return h.Hold == workspace.Placeholder && h.Folder && !isEmptyFolder(h.Path)
+	}
+	return p.looked || !slices.ContainsFunc(p.held, isFull)
 }
 
 func isEmptyFolder(path string) bool {
@@ -79,32 +82,41 @@ const mostFacts = 16
 // errStale says that facts which a run was made ready by are not true any more. Nothing of it has run.
 var errStale = errors.New("the workspace has changed")
 
-// learn gives the facts about the workspace around dir, as they are now, and its guard. With early they may be those
-// of an earlier run, which are still to be checked. The guard is to be given back.
-func (e *Engine) learn(ctx context.Context, dir string, early bool) (f *facts, g *sharedGuard, checked bool, err error) {
-	of := learned{dir, e.rules().String()}
+// how facts were come by.
+type how int
+
+const (
+	recalled how = iota // they are those of an earlier run, and still to be checked
+	checked             // the same, and all looks that led to them show the same
+	looked              // they were gathered just now
+)
+
+// learn gives the facts about the workspace that a request is about, as they are now, and its guard. With r.early they may be
+// recalled, with r.anew they are gathered. The guard is to be given back.
+func (e *Engine) learn(ctx context.Context, r Request) (f *facts, g *sharedGuard, _ how, err error) {
+	of := learned{r.Dir, e.rules().String()}
 	e.mu.Lock()
-	if f = e.facts[of]; f != nil {
+	if f = e.facts[of]; f != nil && !r.anew {
 		g = e.taken(guarded{f.ws.Root, of.rules})
 	}
 	e.mu.Unlock()
 	switch {
 	case g == nil:
-	case early && f.early:
-		return f, g, false, nil
+	case r.early && f.early:
+		return f, g, recalled, nil
 	case e.stillTrue(ctx, f, g):
-		return f, g, true, nil
+		return f, g, checked, nil
 	default:
 		e.giveBack(g)
 	}
-	f, g, err = e.learnAnew(ctx, dir)
+	f, g, err = e.learnAnew(ctx, r.Dir)
 	if err == nil {
 		e.log.Debug("the workspace was discovered", "root", f.ws.Root, "protected", len(f.held), "pins", len(f.pins), "complete", f.known.Complete, "early", f.early)
 	}
-	if err == nil && filepath.IsAbs(dir) {
+	if err == nil && filepath.IsAbs(r.Dir) {
 		e.remember(of, f)
 	}
-	return f, g, true, err
+	return f, g, looked, err
 }
 
 func (e *Engine) stillTrue(ctx context.Context, f *facts, g *sharedGuard) bool {
@@ -152,9 +164,12 @@ func (e *Engine) learnAnew(ctx context.Context, dir string) (*facts, *sharedGuar
 	}
 	f.gitDirs = gitDirs(ws)
 	f.pins = sandbox.BuildPins(writable(ws), pinsOf(f.held, f.known.Sockets))
-	f.early = f.known.Complete && l.Leave(placeholders(f.held))
+	var left []string // none: then no listing is kept either
+	if f.known.Complete {
+		left = placeholders(f.held)
+	}
+	f.early = l.Leave(left) && f.known.Complete
 	ws.Settled()
-	f.fresh.Store(true)
 	return f, g, nil
 }
 

@@ -57,12 +57,15 @@ func TestFactsAreRecalledWhileTheyAreTrue(t *testing.T) {
 		{`mv .git/modules/m9 .git/modules/sub; mkdir .git/modules/m9; mv .git/modules/sub .git/modules/m9/sub`, ".git/modules/m9/sub/config"},
 	}
 	for i, c := range append(changes, changes...) {
+		if i >= len(changes) && strings.HasSuffix(c.held, "/hooks") {
+			continue // in the place of a placeholder: a run finds that out by itself
+		}
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			dir := map[bool]func(*testing.T) string{true: many, false: few}[i < len(changes)](t)
 			e := New(Options{StateDir: t.TempDir(), Getenv: os.Getenv})
 			defer e.Close()
 			held := func() (*facts, []workspace.Protected) {
-				f, _, _, err := e.learn(t.Context(), dir, false)
+				f, _, _, err := e.learn(t.Context(), Request{Dir: dir})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -83,10 +86,7 @@ func TestFactsAreRecalledWhileTheyAreTrue(t *testing.T) {
 			hostDoes(t, dir, c.script)
 			_, now := held()
 			path := filepath.Join(dir, c.held)
-			isHeld := func(p workspace.Protected) bool { // what is in the place of a placeholder, a run finds out by itself
-				return p.Path == path && (p.Hold == workspace.ReadOnly || p.Hold == workspace.Placeholder)
-			}
-			if !slices.ContainsFunc(now, isHeld) {
+			if !slices.ContainsFunc(now, func(p workspace.Protected) bool { return p.Path == path && p.Hold == workspace.ReadOnly }) {
 				t.Errorf("%s is not held after %s", c.held, c.script)
 			}
 		})
@@ -193,5 +193,52 @@ func TestARunChangesNoFactsByItself(t *testing.T) {
 	}
 	if !first.early {
 		t.Error("no run can be made ready by these facts early")
+	}
+}
+
+// TestAHookInAPlaceholder: looks at the places of placeholders are left out, and what a hook names that appears in one is held all
+// the same, whoever else has the placeholder, and whatever was asked before.
+func TestAHookInAPlaceholder(t *testing.T) {
+	if _, err := exec.LookPath("bwrap"); err != nil {
+		t.Skip("bubblewrap is not installed")
+	}
+	for _, hooks := range []string{".git/modules/m7/hooks", ".git/hooks"} {
+		for name, before := range map[string]func(*testing.T, *Engine, Request){
+			"nothing": func(*testing.T, *Engine, Request) {},
+			"a run that goes on": func(t *testing.T, e *Engine, r Request) {
+				r.ID = "other"
+				p, err := e.prepare(t.Context(), onHost(e, r))
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(p.release)
+			},
+			"a request that came to nothing": func(t *testing.T, e *Engine, r Request) {
+				hostDoes(t, r.Dir, "echo >>m3/.envrc; sleep 0.05") // so that it is discovered anew
+				r.Params.Cwd = "nowhere"
+				if _, err := e.Do(t.Context(), r); err == nil {
+					t.Error("it ran in a folder that is not there")
+				}
+			},
+		} {
+			t.Run(name+" "+hooks, func(t *testing.T) {
+				dir := few(t)
+				hostDoes(t, dir, `rm -rf .git/hooks .git/modules/*/hooks; mkdir scripts; echo true >scripts/x`)
+				e := New(Options{StateDir: t.TempDir(), Getenv: os.Getenv})
+				t.Cleanup(e.Close)
+				r := Request{ID: "r", Dir: dir, Params: protocol.RunParams{Language: "bash", Code: "echo evil >>scripts/x"}}
+				for i := range 4 {
+					if got, err := e.Do(t.Context(), r); err != nil || got.ExitCode != 0 {
+						t.Fatalf("run %d: %v %+v", i, err, got)
+					}
+				}
+				before(t, e, r)
+				hostDoes(t, dir, fmt.Sprintf(`mkdir -p %s; printf '#!/bin/sh\n%s/scripts/x\n' >%[1]s/pre-commit`, hooks, dir))
+				got, err := e.Do(t.Context(), r)
+				if err != nil || got.ExitCode == 0 || !strings.Contains(got.Stderr.Text, "Read-only file system") {
+					t.Errorf("%v, status %d, %q: what the hook names was written", err, got.ExitCode, got.Stderr.Text)
+				}
+			})
+		}
 	}
 }

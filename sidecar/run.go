@@ -72,6 +72,8 @@ type Request struct {
 	noted *recording
 	// early lets the run be made ready by what is remembered of the workspace, which is checked meanwhile.
 	early bool
+	// anew lets nothing be remembered.
+	anew bool
 	// planned says that nothing of it is to be run.
 	planned bool
 	// environment is what Params ask to run in, granted what it may beyond its workspace.

@@ -101,6 +101,7 @@ func (c *sessionCall) converse(ctx context.Context, p *prepared, out captures) (
 	}()
 	call, err := k.folder.Call(k.driver, request, outputs)
 	if err == nil {
+		k.asked = c.r.Params.Cwd // what the driver has heard
 		var a session.Answer
 		if a, err = call.Wait(context.Background()); err == nil && a.Ends {
 			k.ends("its code ended it")
@@ -109,6 +110,9 @@ func (c *sessionCall) converse(ctx context.Context, p *prepared, out captures) (
 		}
 	}
 	heard()
+	if answer != nil {
+		call.Finish()
+	}
 	gone := answer == nil && (err == nil || errors.Is(err, session.ErrClosed) || k.hasEnded())
 	if gone { // what it does at its end is still the call's
 		<-k.done
@@ -122,7 +126,7 @@ func (c *sessionCall) converse(ctx context.Context, p *prepared, out captures) (
 		}
 		return c.died(c.ending(ctx, nil)), nil, nil
 	case err != nil: // the session has heard nothing of it
-		return end, nil, &protocol.Error{Kind: protocol.Internal, Message: err.Error(), Err: err, Hint: "the folder it names must have room"}
+		return end, nil, &protocol.Error{Kind: protocol.Internal, Message: err.Error(), Err: err, Hint: "the folder it names must have room, and the sidecar descriptors left (ulimit -n)"}
 	}
 	k.keepsLeft(call)
 	return c.ending(ctx, answer), answer, nil
@@ -135,11 +139,8 @@ func (c *sessionCall) request(p *prepared) (session.Request, error) {
 	if r.Cwd == c.k.asked { // clients always name a folder: where the code has gone since is its own matter
 		return request, nil
 	}
-	dir, err := workingDir(p.ws.Root, r.Cwd)
-	if err == nil {
-		c.k.asked = r.Cwd
-	}
-	request.Dir = dir
+	var err error
+	request.Dir, err = workingDir(p.ws.Root, r.Cwd)
 	return request, err
 }
 

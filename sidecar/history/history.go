@@ -109,12 +109,15 @@ func (s *Store) Write(r protocol.RunRecord) (tried <-chan struct{}) {
 
 // add puts a record behind those that wait, or in the place of one of the same run. The caller holds mu.
 func (s *Store) add(it item) {
-	same := func(o item) bool { return o.record.Run.ID == it.record.Run.ID }
-	if i := slices.IndexFunc(s.waiting, same); i >= 0 {
-		if s.waiting[i].done != nil {
-			close(s.waiting[i].done)
+	for i := range s.waiting {
+		old := &s.waiting[i]
+		if old.record.Run.ID != it.record.Run.ID {
+			continue
 		}
-		s.waiting[i] = it
+		if old.done != nil {
+			close(old.done)
+		}
+		*old = it
 		return
 	}
 	s.waiting = append(s.waiting, it)

@@ -60,8 +60,8 @@ func (c *Call) open(files map[string][]byte, code string, input io.Reader) error
 	return err
 }
 
-// Wait waits for the call's end. When it returns without an error, all that the call printed until its end has been
-// written to its outputs; where it ends the interpreter, that is with Abandon, after the interpreter's end. The error is
+// Wait waits for the call's end. What the call printed until then has been written to its outputs after Finish; where it ends
+// the interpreter, after Abandon, which is for when the interpreter is gone. The error is
 // ctx's, after which Wait may be called again, or ErrClosed, when the interpreter has ended without an answer.
 func (c *Call) Wait(ctx context.Context) (Answer, error) {
 	for {
@@ -71,9 +71,6 @@ func (c *Call) Wait(ctx context.Context) (Answer, error) {
 				return Answer{}, ErrClosed
 			}
 			if a, done := c.hear(line); done {
-				if !a.Ends {
-					c.finish()
-				}
 				return a, nil
 			}
 		case <-ctx.Done():
@@ -120,8 +117,8 @@ func (c *Call) begins() {
 	c.feed = nil
 }
 
-// finish takes what the pipes hold, and lets what comes later be late.
-func (c *Call) finish() {
+// Finish takes what the pipes hold, and lets what comes later be late.
+func (c *Call) Finish() {
 	c.clear()
 	if c.input != nil { // what was not read is nobody's
 		_ = c.input.Close()

@@ -4,9 +4,14 @@ package session
 
 import (
 	"errors"
+	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // Whoever learns that an interpreter has ended must still get what it answered before: one that exits in a call does both at
@@ -22,7 +27,6 @@ func TestAnInterpretersLastAnswerIsHeard(t *testing.T) {
 		{"it ended in the call", "\nWORD begun\n", none},
 		{"it ended before the call", "", none},
 		{"its last words are cut", "\nWORD begun\n\nWORD ex", none},
-		{"the pipe of answers was full", strings.Repeat("x", 64<<10), none},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f, err := Make(filepath.Join(t.TempDir(), "session"))
@@ -61,5 +65,103 @@ func TestACallThatIsHandedOverAtTheEnd(t *testing.T) {
 	_, err = f.Call(python, Request{Args: []string{strings.Repeat("x", 1<<20)}}, Outputs{})
 	if !errors.Is(err, ErrClosed) {
 		t.Errorf("%v", err)
+	}
+}
+
+// Answers that nobody hears are no reason to wait.
+func TestTheEndWhenThePipeOfAnswersIsFull(t *testing.T) {
+	f, err := Make(filepath.Join(t.TempDir(), "session"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	python, _ := For("python")
+	call, err := f.Call(python, Request{Code: "pass"}, Outputs{Stdout: io.Discard, Stderr: io.Discard, Late: io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = f.answers.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
+	if n, err := f.answers.WriteString(strings.Repeat("x", 4<<20)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("%d bytes, %v: it is not full", n, err)
+	}
+	f.End()
+	defer call.Abandon()
+	if _, err := call.Wait(t.Context()); !errors.Is(err, ErrClosed) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Two calls print into the same pipes, if the first has left nothing that still has them.
+func TestPipesAreUsedAgain(t *testing.T) {
+	f, err := Make(filepath.Join(t.TempDir(), "session"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	python, _ := For("python")
+	var names []string
+	for i, left := range []bool{false, false, true, false, false} {
+		var printed strings.Builder
+		call, err := f.Call(python, Request{Code: "pass"}, Outputs{Stdout: &printed, Stderr: &printed, Late: io.Discard})
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, call.pipes)
+		var ends []*os.File
+		for _, suffix := range suffixes {
+			end, err := os.OpenFile(filepath.Join(f.Dir(), call.pipes+suffix), os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ends = append(ends, end)
+		}
+		say := func(what string) {
+			if _, err := f.answers.WriteString("\n" + call.word + " " + what + "\n"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		say("begun")
+		if _, err := ends[0].WriteString("own"); err != nil {
+			t.Fatal(err)
+		}
+		if !left {
+			_ = ends[0].Close()
+		} else {
+			defer ends[0].Close()
+		}
+		_ = ends[1].Close()
+		say("done 0")
+		if a, err := call.Wait(t.Context()); err != nil || a != (Answer{}) {
+			t.Fatalf("%+v %v", a, err)
+		}
+		if call.Finish(); printed.String() != "own" || call.Lingers() != left {
+			t.Errorf("call %d: %q, lingers: %v", i, printed.String(), call.Lingers())
+		}
+	}
+	if d := cmp.Diff([]string{"pipes1", "pipes1", "pipes1", "pipes2", "pipes2"}, names); d != "" {
+		t.Error(d)
+	}
+}
+
+// The code of the last calls is in files, of which old ones are used again.
+func TestCodeIsKept(t *testing.T) {
+	f, err := Make(filepath.Join(t.TempDir(), "session"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for n := 1; n <= 2*keptCode+1; n++ {
+		if err := f.keepCode(n, ".py", strings.Repeat("x", 2*keptCode+1-n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept, _ := filepath.Glob(filepath.Join(f.Dir(), "*.py"))
+	if len(kept) != keptCode {
+		t.Errorf("%d files", len(kept))
+	}
+	for n := keptCode + 2; n <= 2*keptCode+1; n++ {
+		if text, err := os.ReadFile(f.path(n, ".py")); err != nil || len(text) != 2*keptCode+1-n {
+			t.Errorf("call %d: %d bytes, %v", n, len(text), err)
+		}
 	}
 }

@@ -158,6 +158,7 @@ func (f *Folder) Close() {
 	defer f.mu.Unlock()
 	if f.spare != nil {
 		f.spare.close()
+		f.spare = nil
 	}
 	_ = os.RemoveAll(f.dir)
 }
@@ -221,7 +222,8 @@ func (f *Folder) forget(name string) {
 	}
 }
 
-// keepCode writes the code of a call, where tracebacks and debuggers find it, into the file of one long ago if there is one.
+// keepCode writes the code of a call, where tracebacks and debuggers find it, into the file of one long ago if there is one: a
+// program that still reads that one sees it change.
 // That one is never empty meanwhile: ext4 writes to the disk what was cut to nothing and then written (auto_da_alloc, ext4(5)).
 func (f *Folder) keepCode(n int, suffix, code string) error {
 	path := f.path(n, suffix)

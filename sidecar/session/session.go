@@ -10,7 +10,7 @@
 //
 // A call prints into a pair of named pipes in that folder. What it leaves behind (threads, timers, programs in the background)
 // keeps writing into those, and the next call is given others; only a pair that nobody has open any more is used again. So
-// what is late can never be taken for the next call's. What a driver answers carries a word that only this call was told.
+// what is late is never taken for the next call's, unless it opens the pipes by name, which harms its own session only. What a driver answers carries a word that only this call was told.
 //
 // The code of a call can do with its interpreter what it likes, the driver included. It can forge answers for itself,
 // which harms its own session only: this side reads lines of bounded length, bounded output, and its own descriptors;

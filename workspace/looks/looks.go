@@ -135,7 +135,7 @@ func (l *Looks) Opened(path string, fd int) {
 	l.note(path, content, &st, err)
 }
 
-// Listed takes note of a folder that was opened, before it is read; again says whether its entries are the same, but for
+// Listed takes note of a folder that was Opened, when it has been read: again says whether its entries are the same, but for
 // some, when it is listed anew. Nothing is taken note of when again is nil.
 func (l *Looks) Listed(path string, again func(but []string) bool) {
 	if l == nil || again == nil {
