@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,8 @@ type plain struct {
 	files   map[int]string // descriptor to what it holds
 	highest int
 	code    string
+	// codeFile has the code on the host.
+	codeFile string
 }
 
 // newPlain takes the arguments from sidecar's own plan of a run.
@@ -62,6 +65,10 @@ func plainOf(binary, ws, language string, flags ...string) (*plain, error) {
 			}
 		}
 	}
+	p.codeFile = filepath.Clean(ws) + "-shortest-" + language
+	if err := os.WriteFile(p.codeFile, []byte(p.code), 0o644); err != nil {
+		return nil, err
+	}
 	return p, p.run()
 }
 
@@ -90,7 +97,7 @@ func (p *plain) run() error {
 			_ = f.Close()
 		}
 	}()
-	cmd.ExtraFiles, cmd.Env, cmd.Stderr = extra, []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8"}, os.Stderr
+	cmd.ExtraFiles, cmd.Env, cmd.Stderr = extra, plainEnvironment, os.Stderr
 	return cmd.Run()
 }
 
@@ -114,15 +121,14 @@ func (p *plain) descriptors() ([]*os.File, error) {
 
 // bare runs the interpreter with no sandbox.
 func (p *plain) bare() error {
-	argv := p.inline()
-	return exec.Command(argv[0], argv[1:]...).Run()
+	argv := p.inFile()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = plainEnvironment
+	return cmd.Run()
 }
 
-// inline is the interpreter with the code as an argument.
-func (p *plain) inline() []string {
-	flag := "-c"
-	if strings.Contains(p.program[0], "node") {
-		flag = "-e"
-	}
-	return []string{p.program[0], flag, strings.TrimSpace(p.code)}
-}
+// plainEnvironment is what programs have that are started without sidecar.
+var plainEnvironment = []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8"}
+
+// inFile is the interpreter with the code in a file: as an argument it takes Node twice as long.
+func (p *plain) inFile() []string { return []string{p.program[0], p.codeFile} }

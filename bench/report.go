@@ -74,7 +74,7 @@ func latencies(binary, ws, language string, rounds int) ([]timing, error) {
 		return warm.runCode(map[string]any{"language": language, "code": shortest[language], "session": "bench-" + language})
 	}
 	if inSession() == nil {
-		ways = append(ways, way{name: "a call in a session, over MCP", pause: thought, call: inSession}, way{name: "the call after it, at once", call: inSession})
+		ways = append(ways, way{name: sessionWays[0], pause: thought, call: inSession}, way{name: sessionWays[1], call: inSession})
 	}
 	if srt := srtProgram(); srt != "" {
 		call := func() error { return runSrt(srt, ws, plain) }
@@ -90,6 +90,9 @@ func latencies(binary, ws, language string, rounds int) ([]timing, error) {
 	}
 	return all, err
 }
+
+// sessionWays are a session's call after a pause, in which everything has gone to sleep, and the one right after it.
+var sessionWays = [2]string{"a call in a session, over MCP", "the call after it, at once"}
 
 // runs are the latencies alone, as a table.
 func runs(binary, dir string, rounds int) (rows []row, err error) {
@@ -141,7 +144,7 @@ func srtProgram() string {
 }
 
 func runSrt(srt, ws string, p *plain) error {
-	cmd := exec.Command(srt, append([]string{"--"}, p.inline()...)...)
+	cmd := exec.Command(srt, append([]string{"--"}, p.inFile()...)...)
 	cmd.Dir = ws
 	out, err := cmd.CombinedOutput()
 	if err != nil {
