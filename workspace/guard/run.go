@@ -150,6 +150,21 @@ func (t *tree) heldByAll(path string) bool {
 	return true
 }
 
+// nobodyChanged says that a file of a git directory, whose content is not kept, is as it was when each of the active runs began:
+// no run is then blamed for it, whatever it holds.
+func (t *tree) nobodyChanged(dir, name string, st stamp) bool {
+	for r := range t.runs {
+		snap := r.snaps[dir]
+		if snap == nil {
+			return false
+		}
+		if old, had := snap.folders[name]; !had || !old.same(st) {
+			return false
+		}
+	}
+	return true
+}
+
 // report adds a finding to all active runs, once.
 func (t *tree) report(f Finding) {
 	for r := range t.runs {
