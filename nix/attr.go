@@ -2,7 +2,6 @@ package nix
 
 import (
 	"path"
-	"regexp"
 	"strings"
 )
 
@@ -33,10 +32,10 @@ const (
 )
 
 var (
-	setName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
-	packageName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_+-]*$`)
+	setName     = compiled(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+	packageName = compiled(`^[A-Za-z0-9_][A-Za-z0-9_+-]*$`)
 	// npm's scoped names, which are attributes of nodePackages.
-	scopedName = regexp.MustCompile(`^@[a-z0-9_-]+/[a-z0-9_-]+$`)
+	scopedName = compiled(`^@[a-z0-9_-]+/[a-z0-9_-]+$`)
 )
 
 // ParseAttr reads "ripgrep" or "python3Packages.pandas". The error is a *SpecError or a *DeniedError.
@@ -56,12 +55,12 @@ func ParseAttr(text string) (Attr, error) {
 	attr := Attr{Name: parts[len(parts)-1]}
 	if len(parts) == mostSegment {
 		attr.Set = parts[0]
-		if !setName.MatchString(attr.Set) {
+		if !setName().MatchString(attr.Set) {
 			return bad("a set's name has letters, digits, _ and - only")
 		}
 	}
-	scoped := attr.Set == "nodePackages" && scopedName.MatchString(attr.Name)
-	if !scoped && !packageName.MatchString(attr.Name) {
+	scoped := attr.Set == "nodePackages" && scopedName().MatchString(attr.Name)
+	if !scoped && !packageName().MatchString(attr.Name) {
 		return bad("a package's name has letters, digits, _, + and - only")
 	}
 	return attr, builtinDenied(attr)

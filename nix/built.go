@@ -107,7 +107,7 @@ func (s *Store) present(b Built) bool {
 func parseRecord(text []byte) (Built, error) {
 	line, rest, ok := bytes.Cut(text, []byte{'\n'})
 	var r record
-	if !ok || json.Unmarshal(line, &r) != nil || r.Version != recordVersion || !storePath.MatchString(r.Out) {
+	if !ok || json.Unmarshal(line, &r) != nil || r.Version != recordVersion || !storePath().MatchString(r.Out) {
 		return Built{}, errRecord
 	}
 	body, ended := strings.CutSuffix(string(rest), "\n")

@@ -1,20 +1,19 @@
 package nix
 
 import (
-	"regexp"
 	"strings"
 )
 
 var (
 	// What expr/env.nix throws.
-	thrown = regexp.MustCompile(`sidecar:(unknown|no-package|no-set|no-libraries|no-nixpkgs|no-system):([^:\s]*):`)
+	thrown = compiled(`sidecar:(unknown|no-package|no-set|no-libraries|no-nixpkgs|no-system):([^:\s]*):`)
 	// nixpkgs' check-meta.nix, in its older and its newer wording.
-	refused = regexp.MustCompile("(?:Package [‘'`\"]?([^’'\"\\s]+)[’'\"]? (?:in [^\\n]*? )?|Refusing to evaluate package [‘'`\"]?([^’'\"\\s]+)[’'\"]? (?:in [^\\n]*? )?because it )" +
+	refused = compiled("(?:Package [‘'`\"]?([^’'\"\\s]+)[’'\"]? (?:in [^\\n]*? )?|Refusing to evaluate package [‘'`\"]?([^’'\"\\s]+)[’'\"]? (?:in [^\\n]*? )?because it )" +
 		`(has an? unfree licen[sc]e|is marked as insecure|has known vulnerabilities|is marked as broken|is broken|is not available on the requested|is not supported on)[^\n]*`)
-	builderFailed = regexp.MustCompile(`(?:builder for|Cannot build|build of) '(?:[^']*\^)?(/nix/store/[^']+\.drv)(?:[^']*)?'`)
-	builderReason = regexp.MustCompile(`failed with exit code \d+|failed due to signal [^\n;]*|failed to produce output path[^\n;]*|timed out after \d+ seconds[^\n;]*|Reason: [^\n]*`)
-	brokenStore   = regexp.MustCompile(`(?i)(?:opening lock file|could not set permissions on|creating directory|getting status of|cannot connect to|opening a connection to|changing ownership of|cannot open SQLite|acquiring/releasing lock|executing SQLite|attempt to write a readonly|opening file|unable to fork)[^\n]*(?:/nix/|daemon|socket|db\.sqlite|readonly database)[^\n]*|the group '[^'\n]*' specified in 'build-users-group'[^\n]*|the build users group '[^'\n]*' has no members`)
-	unfetched     = regexp.MustCompile(`(?i)unable to download|cannot fetch|could not resolve host|couldn't resolve host|hash mismatch|program 'git' failed|failed to fetch|cannot find flake|unable to find a flake|no substituter|does not exist in the store|path '[^']*' does not exist|getting status of '[^']*': No such file|is not valid and cannot be|unsupported flake|cannot be (?:substituted|fetched)|HTTP error|\bunable to (?:check out|open repository)`)
+	builderFailed = compiled(`(?:builder for|Cannot build|build of) '(?:[^']*\^)?(/nix/store/[^']+\.drv)(?:[^']*)?'`)
+	builderReason = compiled(`failed with exit code \d+|failed due to signal [^\n;]*|failed to produce output path[^\n;]*|timed out after \d+ seconds[^\n;]*|Reason: [^\n]*`)
+	brokenStore   = compiled(`(?i)(?:opening lock file|could not set permissions on|creating directory|getting status of|cannot connect to|opening a connection to|changing ownership of|cannot open SQLite|acquiring/releasing lock|executing SQLite|attempt to write a readonly|opening file|unable to fork)[^\n]*(?:/nix/|daemon|socket|db\.sqlite|readonly database)[^\n]*|the group '[^'\n]*' specified in 'build-users-group'[^\n]*|the build users group '[^'\n]*' has no members`)
+	unfetched     = compiled(`(?i)unable to download|cannot fetch|could not resolve host|couldn't resolve host|hash mismatch|program 'git' failed|failed to fetch|cannot find flake|unable to find a flake|no substituter|does not exist in the store|path '[^']*' does not exist|getting status of '[^']*': No such file|is not valid and cannot be|unsupported flake|cannot be (?:substituted|fetched)|HTTP error|\bunable to (?:check out|open repository)`)
 )
 
 // kinds say what nixpkgs' words mean, and the setting that allows such packages.
@@ -29,20 +28,20 @@ var kinds = []struct{ words, kind, setting string }{
 // failure makes the error of what a nix that ended badly has said. what names what was asked for.
 func (t *transcript) failure(what, logFile string, offline bool, nixpkgs Source) error {
 	all := strings.Join(t.errors, "\n")
-	if match := thrown.FindStringSubmatch(all); match != nil {
+	if match := thrown().FindStringSubmatch(all); match != nil {
 		return missing(match[1], match[2], nixpkgs)
 	}
-	if match := refused.FindStringSubmatch(all); match != nil {
+	if match := refused().FindStringSubmatch(all); match != nil {
 		return refusal(match, all)
 	}
-	if match := brokenStore.FindString(all); match != "" {
+	if match := brokenStore().FindString(all); match != "" {
 		return &StoreError{Reason: match, Hint: storeHint(match)}
 	}
-	if match := builderFailed.FindStringSubmatch(all); match != nil {
+	if match := builderFailed().FindStringSubmatch(all); match != nil {
 		return &BuildError{What: what, Derivation: match[1], Reason: storeName(match[1]) + " " + builderWords(all), Tail: t.tail(match[1]), LogFile: logFile}
 	}
 	why := reason(all)
-	if unfetched.MatchString(all) {
+	if unfetched().MatchString(all) {
 		return &FetchError{What: what, Reason: why, Offline: offline, LogFile: logFile}
 	}
 	return &EvalError{What: what, Reason: why, LogFile: logFile}
@@ -85,7 +84,7 @@ func refusal(match []string, all string) error {
 
 // builderWords are how the build ended.
 func builderWords(all string) string {
-	words := builderReason.FindString(all)
+	words := builderReason().FindString(all)
 	if words == "" {
 		return "failed"
 	}

@@ -176,7 +176,7 @@ func (s *Store) probe(ctx context.Context, p probe) (outcome, error) {
 		return probeFailed(err)
 	}
 	var results []struct{ Outputs map[string]string }
-	if err := json.Unmarshal(out, &results); err != nil || len(results) != 1 || !storePath.MatchString(results[0].Outputs["out"]) {
+	if err := json.Unmarshal(out, &results); err != nil || len(results) != 1 || !storePath().MatchString(results[0].Outputs["out"]) {
 		return 0, errors.New("nix build --json printed no path")
 	}
 	text, err := os.ReadFile(results[0].Outputs["out"])

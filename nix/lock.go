@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"regexp"
 )
 
 const (
@@ -36,8 +35,8 @@ type lockedInput struct {
 }
 
 var (
-	forgeName = regexp.MustCompile(`^[A-Za-z0-9~][A-Za-z0-9._-]*$`)
-	commit    = regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
+	forgeName = compiled(`^[A-Za-z0-9~][A-Za-z0-9._-]*$`)
+	commit    = compiled(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
 )
 
 // LockedNixpkgs is the nixpkgs that a project's flake.lock pins: its input of that name. It is a reference
@@ -97,14 +96,14 @@ func (l lockedInput) source() (Source, error) {
 	bad := func(field, value string) (Source, error) {
 		return Source{}, fmt.Errorf("flake.lock: nixpkgs' %s %q is not one that can be fetched from anywhere", field, value)
 	}
-	if !narHash.MatchString(l.NarHash) {
+	if !narHash().MatchString(l.NarHash) {
 		return bad("narHash", l.NarHash)
 	}
 	query := url.Values{"narHash": {l.NarHash}}
 	pin := Source{Revision: l.Rev}
 	switch l.Type {
 	case "github", "gitlab", "sourcehut":
-		if !forgeName.MatchString(l.Owner) || !forgeName.MatchString(l.Repo) || !commit.MatchString(l.Rev) {
+		if !forgeName().MatchString(l.Owner) || !forgeName().MatchString(l.Repo) || !commit().MatchString(l.Rev) {
 			return bad("repository", l.Owner+"/"+l.Repo+"/"+l.Rev)
 		}
 		if l.Host != "" {
@@ -121,7 +120,7 @@ func (l lockedInput) source() (Source, error) {
 		}
 		query.Set("narHash", l.NarHash)
 		if l.Type == "git" {
-			if !commit.MatchString(l.Rev) {
+			if !commit().MatchString(l.Rev) {
 				return bad("rev", l.Rev)
 			}
 			query.Set("rev", l.Rev)

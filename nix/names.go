@@ -12,7 +12,7 @@ import (
 // Names are the names of all that a set of nixpkgs holds ("" is nixpkgs itself), in order. They are evaluated
 // once for each nixpkgs.
 func (s *Store) Names(ctx context.Context, nixpkgs Source, set string) ([]string, error) {
-	if set != "" && !setName.MatchString(set) {
+	if set != "" && !setName().MatchString(set) {
 		return nil, &SpecError{Field: "package set", Value: set, Reason: "a set's name has letters, digits, _ and - only"}
 	}
 	nixpkgs, err := s.Resolve(ctx, nixpkgs, nil)

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 )
 
@@ -28,16 +27,16 @@ type Output struct {
 	Watch []string `json:"watch,omitempty"`
 }
 
-var outputAttr = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_+-]*(?:\.[A-Za-z0-9_][A-Za-z0-9_+-]*){0,7}$`)
+var outputAttr = compiled(`^[A-Za-z0-9_][A-Za-z0-9_+-]*(?:\.[A-Za-z0-9_][A-Za-z0-9_+-]*){0,7}$`)
 
 // check says whether the output can be asked for.
 func (o Output) check() error {
-	if o.Attr != "" && (len(o.Attr) > 200 || !outputAttr.MatchString(o.Attr)) {
+	if o.Attr != "" && (len(o.Attr) > 200 || !outputAttr().MatchString(o.Attr)) {
 		return &SpecError{Field: "attribute", Value: o.Attr, Reason: "it has names with letters, digits, _, + and -, joined by dots"}
 	}
 	switch {
 	case o.Path != "":
-		if o.Flake != "" || o.File != "" || o.Attr != "" || o.Shell || !storePath.MatchString(o.Path) {
+		if o.Flake != "" || o.File != "" || o.Attr != "" || o.Shell || !storePath().MatchString(o.Path) {
 			return &SpecError{Field: "store path", Value: o.Path, Reason: "it is /nix/store/HASH-NAME, and stands alone"}
 		}
 		return nil

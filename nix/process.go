@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -141,7 +140,7 @@ func (s *Store) tell(ctx context.Context, job job, program string, args []string
 }
 
 // quotedPath is a path as Nix's messages have it.
-var quotedPath = regexp.MustCompile(`'(/[^']*)'`)
+var quotedPath = compiled(`'(/[^']*)'`)
 
 // storeAtFault makes a *StoreError of an error that names a folder above a store of one's own, which cannot be made there.
 func (s *Store) storeAtFault(err error) error {
@@ -149,7 +148,7 @@ func (s *Store) storeAtFault(err error) error {
 	if s.options.Root == "" || !errors.As(err, &eval) {
 		return err
 	}
-	for _, match := range quotedPath.FindAllStringSubmatch(eval.Reason, -1) {
+	for _, match := range quotedPath().FindAllStringSubmatch(eval.Reason, -1) {
 		if match[1] != "/" && strings.HasPrefix(s.options.Root+"/", strings.TrimSuffix(match[1], "/")+"/") {
 			return &StoreError{Reason: eval.Reason, Hint: storeHint(eval.Reason)}
 		}

@@ -92,7 +92,7 @@ func (s *Store) fetch(ctx context.Context, asked Source, report func(Progress)) 
 // prefetch is the command that fetches a reference.
 func (s *Store) prefetch(ref string) ([]string, error) {
 	args := []string{"flake", "prefetch", "--json", ref}
-	if registryName.MatchString(ref) {
+	if registryName().MatchString(ref) {
 		return args, nil
 	}
 	// Nix asks for its global registry also where nothing of it is needed, and fails without a network.

@@ -3,7 +3,6 @@ package nix
 import (
 	"encoding/hex"
 	"net/url"
-	"regexp"
 	"strings"
 )
 
@@ -25,17 +24,17 @@ const DefaultNixpkgs = "github:NixOS/nixpkgs/nixpkgs-unstable"
 const longestRef = 2048
 
 var (
-	narHash   = regexp.MustCompile(`^sha256-[A-Za-z0-9+/]{43}=$`)
-	storePath = regexp.MustCompile(`^/nix/store/[0-9a-z]{32}-[A-Za-z0-9+._?=-]+$`)
+	narHash   = compiled(`^sha256-[A-Za-z0-9+/]{43}=$`)
+	storePath = compiled(`^/nix/store/[0-9a-z]{32}-[A-Za-z0-9+._?=-]+$`)
 	// What flake references are made of; no fragment, no space, nothing that a shell or Nix would read.
-	flakeRef = regexp.MustCompile(`^(?:/|[a-z][a-z0-9+]*:)[A-Za-z0-9._~:/?@!$&*+,;=%-]*$`)
+	flakeRef = compiled(`^(?:/|[a-z][a-z0-9+]*:)[A-Za-z0-9._~:/?@!$&*+,;=%-]*$`)
 	// An indirect reference is a name in the person's registry.
-	registryName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*(?:/[A-Za-z0-9._-]+){0,2}$`)
-	revision     = regexp.MustCompile(`(?:^|[/=])([0-9a-f]{40})(?:$|[?&])`)
+	registryName = compiled(`^[A-Za-z][A-Za-z0-9_-]*(?:/[A-Za-z0-9._-]+){0,2}$`)
+	revision     = compiled(`(?:^|[/=])([0-9a-f]{40})(?:$|[?&])`)
 )
 
 // IsStorePath says whether a text is the path of an object of the store, and not of what is in one.
-func IsStorePath(text string) bool { return storePath.MatchString(text) }
+func IsStorePath(text string) bool { return storePath().MatchString(text) }
 
 // Locked says whether the source is fetched and known.
 func (s Source) Locked() bool {
@@ -66,7 +65,7 @@ func (s Source) String() string {
 // check says whether the fields can be handed to Nix.
 func (s Source) check() error {
 	if s.Path != "" || s.NarHash != "" {
-		if !storePath.MatchString(s.Path) || !narHash.MatchString(s.NarHash) {
+		if !storePath().MatchString(s.Path) || !narHash().MatchString(s.NarHash) {
 			return &SpecError{Field: "nixpkgs", Value: s.Path, Reason: "a locked source has a store path and a sha256 narHash"}
 		}
 		return nil
@@ -87,7 +86,7 @@ func checkRef(field, ref string) error {
 		return bad("a space is written as %20")
 	case strings.HasPrefix(ref, "git+") && !strings.HasPrefix(ref, "git+https:") && !strings.HasPrefix(ref, "git+ssh:") && !strings.HasPrefix(ref, "git+file:") && !strings.HasPrefix(ref, "git+http:"):
 		return bad("git fetches over https, ssh, http or from a file only")
-	case strings.HasPrefix(ref, "ext:"), !flakeRef.MatchString(ref) && !registryName.MatchString(ref):
+	case strings.HasPrefix(ref, "ext:"), !flakeRef().MatchString(ref) && !registryName().MatchString(ref):
 		return bad(`a flake reference is like "github:NixOS/nixpkgs/nixos-unstable", "git+https://…" or an absolute path, without #`)
 	}
 	return nil
@@ -107,7 +106,7 @@ func (s Source) data() nixpkgsData {
 
 // refRevision is the commit that a reference names, or "".
 func refRevision(ref string) string {
-	if match := revision.FindStringSubmatch(ref); match != nil {
+	if match := revision().FindStringSubmatch(ref); match != nil {
 		if _, err := hex.DecodeString(match[1]); err == nil {
 			return match[1]
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -45,8 +44,8 @@ var Base = []string{"bash", "coreutils", "cacert"}
 const mostPackages = 200
 
 var (
-	systemName   = regexp.MustCompile(`^[a-z0-9_]+-[a-z]+$`)
-	insecureName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
+	systemName   = compiled(`^[a-z0-9_]+-[a-z]+$`)
+	insecureName = compiled(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
 )
 
 // System is Nix's name of the machine that this program was compiled for.
@@ -87,7 +86,7 @@ func (s Spec) Check() error {
 // plan validates a Spec and sorts its packages into libraries and the rest.
 func (s Spec) plan() (plan, error) {
 	p := plan{System: s.system(), Libraries: []libraries{}, Packages: [][]string{}}
-	if !systemName.MatchString(p.System) {
+	if !systemName().MatchString(p.System) {
 		return plan{}, &SpecError{Field: "system", Value: s.System, Reason: `a system is like "x86_64-linux"`}
 	}
 	config, err := s.Allow.config()
@@ -114,7 +113,7 @@ func (s Spec) system() string {
 // config is nixpkgs' own form.
 func (a Allow) config() (map[string]any, error) {
 	for _, name := range a.Insecure {
-		if len(name) > longestAttr || !insecureName.MatchString(name) {
+		if len(name) > longestAttr || !insecureName().MatchString(name) {
 			return nil, &SpecError{Field: "insecure package", Value: name, Reason: `it is a name with its version, like "openssl-1.1.1w"`}
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 )
@@ -124,9 +123,9 @@ func (t *transcript) tail(derivation string) []string {
 }
 
 // escapes are colours and whatever else would move a terminal's cursor.
-var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|[\x00-\x08\x0b-\x1f\x7f]")
+var escapes = compiled("\x1b\\[[0-9;?]*[A-Za-z]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|[\x00-\x08\x0b-\x1f\x7f]")
 
 // plain is text without colours and control characters.
 func plain(text string) string {
-	return strings.ToValidUTF8(escapes.ReplaceAllString(text, ""), "�")
+	return strings.ToValidUTF8(escapes().ReplaceAllString(text, ""), "�")
 }

@@ -2,7 +2,6 @@ package nix
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 )
 
@@ -18,11 +17,11 @@ var (
 )
 
 // "nix (Nix) 2.8.0", "nix (Nix) 2.34.8", "nix (Lix, like Nix) 2.91.1", "nix (Determinate Nix 3.6.2) 2.29.0".
-var versionLine = regexp.MustCompile(`\) (\d+)\.(\d+)(?:\.(\d+))?`)
+var versionLine = compiled(`\) (\d+)\.(\d+)(?:\.(\d+))?`)
 
 // parseVersion reads what nix --version prints.
 func parseVersion(text string) (Version, bool) {
-	match := versionLine.FindStringSubmatch(text)
+	match := versionLine().FindStringSubmatch(text)
 	if match == nil {
 		return Version{}, false
 	}

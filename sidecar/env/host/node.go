@@ -63,7 +63,7 @@ func (f *finder) nvmVersion(root, name string) (string, bool) {
 // below lts.
 func (f *finder) nvmAlias(root, name string) string {
 	word := strings.TrimPrefix(name, "lts/")
-	if !versionName.MatchString(word) && name != "lts/*" {
+	if !versionName().MatchString(word) && name != "lts/*" {
 		return ""
 	}
 	return nvmLine(f.read(filepath.Join(root, "alias", name)))

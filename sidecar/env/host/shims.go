@@ -205,7 +205,7 @@ const maxVersions = 16
 func validVersions(words []string) []string {
 	var valid []string
 	for _, word := range words {
-		if versionName.MatchString(word) && len(valid) < maxVersions {
+		if versionName().MatchString(word) && len(valid) < maxVersions {
 			valid = append(valid, word)
 		}
 	}

@@ -2,8 +2,9 @@ package host
 
 import (
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"code.sidecar.dev/sidecar/lazyregexp"
 )
 
 // toolNames are what asdf and mise call the tool that brings a program, where it is not the program's name.
@@ -154,7 +155,7 @@ func (f *finder) miseFolder(dir string, tools []string) []string {
 }
 
 // quotedWord is a quoted string of TOML.
-var quotedWord = regexp.MustCompile(`"([^"\\]*)"|'([^']*)'`)
+var quotedWord = lazyregexp.New(`"([^"\\]*)"|'([^']*)'`)
 
 // miseTools reads a tool's versions from the [tools] table of mise's TOML: python = "3.12", a list of strings,
 // a table with version =, and [tools.python]. Whole TOML is not needed to choose among installed versions.
@@ -187,7 +188,7 @@ func tomlVersions(value string) []string {
 		value, _, _ = strings.Cut(value, ",")
 	}
 	var words []string
-	for _, m := range quotedWord.FindAllStringSubmatch(value, maxVersions) {
+	for _, m := range quotedWord().FindAllStringSubmatch(value, maxVersions) {
 		words = append(words, m[1]+m[2])
 	}
 	return validVersions(words)

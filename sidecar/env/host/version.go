@@ -5,23 +5,25 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"code.sidecar.dev/sidecar/lazyregexp"
 )
 
 // versionName is what a version may be called: it becomes part of a path.
-var versionName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]{0,99}$`)
+var versionName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._+-]{0,99}$`)
 
 // digits matches a plain version number, after a "v" maybe.
-var digits = regexp.MustCompile(`^v?[0-9]+(\.[0-9]+)*$`)
+var digits = lazyregexp.New(`^v?[0-9]+(\.[0-9]+)*$`)
 
 // choose finds the installed version that wanted means: itself, or the newest that it begins ("3.12"), or the
 // newest of all ("latest"). Only installed names are ever answered.
 func choose(installed []string, wanted string) (string, bool) {
-	if !versionName.MatchString(wanted) {
+	if !versionName().MatchString(wanted) {
 		return "", false
 	}
 	for _, name := range installed {
 		if name == wanted || name == "v"+wanted {
-			return name, versionName.MatchString(name)
+			return name, versionName().MatchString(name)
 		}
 	}
 	return newest(installed, strings.TrimPrefix(wanted, "v"))
@@ -32,7 +34,7 @@ func newest(installed []string, prefix string) (string, bool) {
 	best := ""
 	for _, name := range installed {
 		number := strings.TrimPrefix(name, "v")
-		if !digits.MatchString(name) || prefix != "latest" && !strings.HasPrefix(number, prefix+".") {
+		if !digits().MatchString(name) || prefix != "latest" && !strings.HasPrefix(number, prefix+".") {
 			continue
 		}
 		if best == "" || less(best, name) {
@@ -57,11 +59,11 @@ func less(a, b string) bool {
 
 // versionParts are the parts of a path that carry the program's version, tried from the end.
 var (
-	fileVersion   = regexp.MustCompile(`[a-z]-?([0-9]+(?:\.[0-9]+)+)$`)
-	folderVersion = regexp.MustCompile(`^(?:[a-zA-Z@+.-]*[@-])?v?([0-9]+(?:\.[0-9]+)+)(?:[-_+].*)?$`)
-	storeVersion  = regexp.MustCompile(`^[0-9a-z]{32}-[^/]*?-([0-9]+(?:\.[0-9]+)+)`)
-	goVersion     = regexp.MustCompile(`^go([0-9.]+)`)
-	nodeMacro     = regexp.MustCompile(`(?m)^#define NODE_(?:MAJOR|MINOR|PATCH)_VERSION ([0-9]+)`)
+	fileVersion   = lazyregexp.New(`[a-z]-?([0-9]+(?:\.[0-9]+)+)$`)
+	folderVersion = lazyregexp.New(`^(?:[a-zA-Z@+.-]*[@-])?v?([0-9]+(?:\.[0-9]+)+)(?:[-_+].*)?$`)
+	storeVersion  = lazyregexp.New(`^[0-9a-z]{32}-[^/]*?-([0-9]+(?:\.[0-9]+)+)`)
+	goVersion     = lazyregexp.New(`^go([0-9.]+)`)
+	nodeMacro     = lazyregexp.New(`(?m)^#define NODE_(?:MAJOR|MINOR|PATCH)_VERSION ([0-9]+)`)
 )
 
 // versionOf is the version of a program as its path and the small files beside it tell, or "".
@@ -69,7 +71,7 @@ func (f *finder) versionOf(language, program string) string {
 	prefix := filepath.Dir(filepath.Dir(program))
 	switch language {
 	case "go":
-		if m := goVersion.FindStringSubmatch(f.read(filepath.Join(prefix, "VERSION"))); m != nil {
+		if m := goVersion().FindStringSubmatch(f.read(filepath.Join(prefix, "VERSION"))); m != nil {
 			return m[1]
 		}
 	case "node":
@@ -83,7 +85,7 @@ func (f *finder) versionOf(language, program string) string {
 // nodeVersion reads the header that Node installs.
 func (f *finder) nodeVersion(prefix string) string {
 	var parts []string
-	for _, m := range nodeMacro.FindAllStringSubmatch(f.read(filepath.Join(prefix, "include/node/node_version.h")), 3) {
+	for _, m := range nodeMacro().FindAllStringSubmatch(f.read(filepath.Join(prefix, "include/node/node_version.h")), 3) {
 		parts = append(parts, m[1])
 	}
 	return strings.Join(parts, ".")
@@ -94,13 +96,13 @@ func (f *finder) nodeVersion(prefix string) string {
 func pathVersion(program string) string {
 	parts := strings.Split(filepath.Dir(program), "/")
 	for i := len(parts) - 1; i >= 0; i-- {
-		for _, pattern := range []*regexp.Regexp{storeVersion, folderVersion} {
-			if m := pattern.FindStringSubmatch(parts[i]); m != nil {
+		for _, pattern := range []func() *regexp.Regexp{storeVersion, folderVersion} {
+			if m := pattern().FindStringSubmatch(parts[i]); m != nil {
 				return m[1]
 			}
 		}
 	}
-	if m := fileVersion.FindStringSubmatch(filepath.Base(program)); m != nil {
+	if m := fileVersion().FindStringSubmatch(filepath.Base(program)); m != nil {
 		return m[1]
 	}
 	return ""

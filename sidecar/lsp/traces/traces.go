@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"code.sidecar.dev/sidecar/lazyregexp"
 )
 
 // Frame is one place in code.
@@ -33,7 +35,7 @@ const (
 
 // pattern is one way to name a place.
 type pattern struct {
-	line *regexp.Regexp
+	line func() *regexp.Regexp
 	says saying
 	// caller: the fault is never here.
 	caller bool
@@ -42,33 +44,33 @@ type pattern struct {
 // patterns are tried in turn. Their groups are called file, line, column and message.
 var patterns = []pattern{
 	// Python: File "x.py", line 3, in f
-	{line: regexp.MustCompile(`^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)`), says: after},
+	{line: lazyregexp.New(`^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)`), says: after},
 	// Bash: x.sh: line 2: nosuch: command not found
-	{line: regexp.MustCompile(`^(?P<file>/[^:]+): line (?P<line>\d+): (?P<message>.+)$`)},
+	{line: lazyregexp.New(`^(?P<file>/[^:]+): line (?P<line>\d+): (?P<message>.+)$`)},
 	// V8: at f (/x.js:2:8), and at file:///x.mjs:1:7
-	{line: regexp.MustCompile(`^\s+at (?:.*\()?(?:file://)?(?P<file>/[^():]+):(?P<line>\d+):(?P<column>\d+)\)?$`), says: before},
+	{line: lazyregexp.New(`^\s+at (?:.*\()?(?:file://)?(?P<file>/[^():]+):(?P<line>\d+):(?P<column>\d+)\)?$`), says: before},
 	// V8, before the source line: /x.js:2
-	{line: regexp.MustCompile(`^(?:file://)?(?P<file>/[^:]+):(?P<line>\d+)$`), says: below},
+	{line: lazyregexp.New(`^(?:file://)?(?P<file>/[^:]+):(?P<line>\d+)$`), says: below},
 	// Ruby's callers: from x.rb:4:in `<main>'
-	{line: regexp.MustCompile(`^\s+from (?P<file>/[^:]+):(?P<line>\d+):in `), says: before, caller: true},
+	{line: lazyregexp.New(`^\s+from (?P<file>/[^:]+):(?P<line>\d+):in `), says: before, caller: true},
 	// Lua: lua: x.lua:2: boom, and its callers
-	{line: regexp.MustCompile(`^lua(?:jit|[\d.]*): (?P<file>/[^:]+):(?P<line>\d+): (?P<message>.+)$`)},
-	{line: regexp.MustCompile(`^\t(?P<file>/[^:]+):(?P<line>\d+): in `), says: before, caller: true},
+	{line: lazyregexp.New(`^lua(?:jit|[\d.]*): (?P<file>/[^:]+):(?P<line>\d+): (?P<message>.+)$`)},
+	{line: lazyregexp.New(`^\t(?P<file>/[^:]+):(?P<line>\d+): in `), says: before, caller: true},
 	// Go's panics: \t/x.go:3 +0x1d
-	{line: regexp.MustCompile(`^\t(?P<file>/[^:]+\.go):(?P<line>\d+)(?: \+0x[0-9a-f]+)?$`), says: before},
+	{line: lazyregexp.New(`^\t(?P<file>/[^:]+\.go):(?P<line>\d+)(?: \+0x[0-9a-f]+)?$`), says: before},
 	// Ruby, compilers and many others: x.rb:2:in `f': boom (RuntimeError); x.go:1:15: syntax error
-	{line: regexp.MustCompile(`^(?P<file>/[^:]+):(?P<line>\d+):(?:(?P<column>\d+):)? ?(?P<message>\S.*)$`)},
+	{line: lazyregexp.New(`^(?P<file>/[^:]+):(?P<line>\d+):(?:(?P<column>\d+):)? ?(?P<message>\S.*)$`)},
 	// PHP: Fatal error: … in x.php on line 2, and PHP Warning: … in x.php:2
-	{line: regexp.MustCompile(`^(?P<message>.+) in (?P<file>/.+?)(?: on line |:)(?P<line>\d+)$`)},
-	{line: regexp.MustCompile(`^#\d+ (?P<file>/[^(]+)\((?P<line>\d+)\): `), says: before, caller: true},
+	{line: lazyregexp.New(`^(?P<message>.+) in (?P<file>/.+?)(?: on line |:)(?P<line>\d+)$`)},
+	{line: lazyregexp.New(`^#\d+ (?P<file>/[^(]+)\((?P<line>\d+)\): `), says: before, caller: true},
 	// Perl: boom at x.pl line 2.
-	{line: regexp.MustCompile(`^(?P<message>.+) at (?P<file>/.+?) line (?P<line>\d+)(?:\.$|, )`)},
+	{line: lazyregexp.New(`^(?P<message>.+) at (?P<file>/.+?) line (?P<line>\d+)(?:\.$|, )`)},
 	// Julia: [1] f() @ Main /x.jl:2
-	{line: regexp.MustCompile(`^\s+@ \S+ (?P<file>/[^:]+):(?P<line>\d+)$`), says: before},
+	{line: lazyregexp.New(`^\s+@ \S+ (?P<file>/[^:]+):(?P<line>\d+)$`), says: before},
 }
 
 // fault looks like an error's line: "TypeError: x", "Uncaught …", "panic: …", "ERROR: …".
-var fault = regexp.MustCompile(`^(?:Uncaught |Unhandled |PHP )?(?:[\w.:]*(?:Error|Exception)\b|panic:|fatal error:|ERROR:|lua[\d.]*:|Fatal error:).*`)
+var fault = lazyregexp.New(`^(?:Uncaught |Unhandled |PHP )?(?:[\w.:]*(?:Error|Exception)\b|panic:|fatal error:|ERROR:|lua[\d.]*:|Fatal error:).*`)
 
 // mostFrames bounds what a program can have an editor show.
 const mostFrames = 50
@@ -95,12 +97,12 @@ type reader struct {
 
 func (r *reader) read(line string) {
 	for _, p := range patterns {
-		if m := p.line.FindStringSubmatch(line); m != nil {
+		if m := p.line().FindStringSubmatch(line); m != nil {
 			r.frame(p, m)
 			return
 		}
 	}
-	isFault := fault.MatchString(line)
+	isFault := fault().MatchString(line)
 	if isFault {
 		r.fault, r.told = line, false
 	}
@@ -113,7 +115,7 @@ func (r *reader) read(line string) {
 // frame takes a line that names a place.
 func (r *reader) frame(p pattern, m []string) {
 	f := Frame{Caller: p.caller}
-	for i, name := range p.line.SubexpNames() {
+	for i, name := range p.line().SubexpNames() {
 		switch name {
 		case "file":
 			f.File = m[i]
