@@ -272,6 +272,7 @@ test('two folders in one window, each with its project', async () => {
   const file = server.write('both.code-workspace', JSON.stringify({ folders: [{ path: root }, { path: second }] }));
   const other = await browser.open(server.url(file));
   await trust(other);
+  await other.hasFolders();
   await other.run(join(second, 'where.sh'));
   await other.prints(/projects\/other\nexit 0/);
   await other.view();

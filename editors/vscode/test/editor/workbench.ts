@@ -89,6 +89,19 @@ export class Workbench {
     await this.page.locator('.tab.active', { hasText: basename(file) }).waitFor();
   }
 
+  /** Waits for the folders of a workspace's file. VS Code in a browser sometimes takes it for one without any until it is loaded again. */
+  async hasFolders(): Promise<void> {
+    const folder = this.page.locator('.explorer-folders-view .monaco-list-row').first();
+    for (const end = Date.now() + patience; ; await this.page.reload()) {
+      try {
+        await folder.waitFor({ timeout: 10_000 });
+        return;
+      } catch (err) {
+        if (Date.now() > end) throw err;
+      }
+    }
+  }
+
   /** Opens a script, and runs it with the keys. */
   async run(file: string): Promise<void> {
     await this.open(file);
