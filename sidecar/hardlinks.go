@@ -9,7 +9,7 @@ import (
 )
 
 // maxLinkSearch bounds the files looked at in one protected folder.
-const maxLinkSearch = 256
+const maxLinkSearch = 5000
 
 // hardLinked are the files of a protected path that have a second name somewhere: a mount holds one name, and
 // the run may have the other. They are left to the guard, which compares and restores.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,8 +31,12 @@ const (
 	patienceAfter  = 30 * time.Second
 )
 
-// maxDeep is how many obeyed files below the root are held by mounts; further ones are the guard's alone.
-const maxDeep = 200
+// maxDeep is how many obeyed files below the root are held by mounts; further ones, and of those at
+// most maxWatched, are the guard's alone.
+const (
+	maxDeep    = 200
+	maxWatched = 5000
+)
 
 // prepared is a run that is ready to start, and what must be cleared away after it.
 type prepared struct {
@@ -159,12 +164,29 @@ func (e *Engine) mode() sandbox.MountMode {
 // protect is the list of protected paths, with the obeyed files that lie deep in the tree.
 func protect(ws *workspace.Workspace, rules workspace.Rules, known guard.Known) []workspace.Protected {
 	var deep []string
+	var rest []workspace.Protected
 	for _, path := range known.Obeyed {
-		if entry, ok := rules.Match(filepath.Base(path)); ok && byName(entry) && len(deep) < maxDeep {
+		entry, ok := rules.Match(filepath.Base(path))
+		switch {
+		case !ok || !byName(entry):
+		case len(deep) < maxDeep:
 			deep = append(deep, path)
+		case len(rest) < maxWatched: // its content is compared
+			rest = append(rest, workspace.Protected{Path: path, Hold: workspace.Watch, Folder: entry.Folder, Reason: entry.Reason})
 		}
 	}
-	return ws.Protected(rules, deep...)
+	all := ws.Protected(rules, deep...)
+	held := map[string]bool{}
+	for _, p := range all {
+		held[p.Path] = true
+	}
+	for _, p := range rest {
+		if !held[p.Path] {
+			all = append(all, p)
+		}
+	}
+	slices.SortFunc(all, func(a, b workspace.Protected) int { return strings.Compare(a.Path, b.Path) })
+	return all
 }
 
 // withoutLinks leaves symbolic links to the guard, where mounts cannot hold them.

@@ -25,8 +25,7 @@ func (t *tree) fileAppeared(n *node, name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.nameAppeared(n, name)
-	t.linkInGit(n, name, byEvent)
-	t.pipeForGit(n, name, byEvent)
+	t.oddInGit(n, name, byEvent)
 	t.notice(n, name, false, byEvent)
 	if len(t.runs) == 0 && maySocket(name) {
 		t.noticeSocket(n, name)

@@ -5,6 +5,7 @@ package guard
 import (
 	"errors"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -127,8 +128,18 @@ func (s stamp) file() bool   { return s.mode&unix.S_IFMT == unix.S_IFREG }
 func (s stamp) link() bool   { return s.mode&unix.S_IFMT == unix.S_IFLNK }
 func (s stamp) fifo() bool   { return s.mode&unix.S_IFMT == unix.S_IFIFO }
 
-// same says that nothing shows a change. A folder's own stamp changes with its entries.
-func (s stamp) same(o stamp) bool { return s == o }
+// same says that nothing shows a change. A folder's own stamp changes with its entries. A file's tells nothing where the file
+// system is not known to move it with each change.
+func (s stamp) same(o stamp) bool {
+	if s != o || !s.file() {
+		return s == o
+	}
+	_, isUnsound := unsound.Load(s.dev)
+	return !isUnsound
+}
+
+// unsound are the devices whose stamps do not tell all changes.
+var unsound sync.Map
 
 // largestRead bounds what is read of a file that a run may have written.
 const largestRead = 256 << 10

@@ -70,11 +70,14 @@ func (t *tree) disarmHooks(r *runState, c *charge, snap *snapshot) bool {
 const mostDisarms = 20 * StormLimit
 
 // moveAside renames path within its folder and reports it.
-func (t *tree) moveAside(r *runState, path, reason string) bool {
+func (t *tree) moveAside(r *runState, path, reason string) bool { return t.moveTo(r, path, "", reason) }
+
+// moveTo is moveAside to a name with an end.
+func (t *tree) moveTo(r *runState, path, end, reason string) bool {
 	if r.disarms > mostDisarms && !r.ending {
 		return false
 	}
-	to, err := t.rename(r, path)
+	to, err := t.rename(r, path, end)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
 		return false // gone meanwhile, or what leads there is
 	}
@@ -86,24 +89,40 @@ func (t *tree) moveAside(r *runState, path, reason string) bool {
 	return err == nil
 }
 
-func (t *tree) rename(r *runState, path string) (string, error) {
+func (t *tree) rename(r *runState, path, end string) (string, error) {
 	dir, name, err := t.folderOf(path)
 	if err != nil {
 		return "", err
 	}
 	defer unix.Close(dir)
-	to := clipName(name) + ".disarmed-" + r.id
+	to := clipName(name) + ".disarmed-" + r.id + end
 	up, _ := split(path)
 	err = renameNoReplace(dir, name, to)
 	for n := r.disarms; errors.Is(err, unix.EEXIST) && n < r.disarms+100; n++ {
-		to = fmt.Sprintf("%s.disarmed-%s-%d", clipName(name), r.id, n+1)
+		to = fmt.Sprintf("%s.disarmed-%s-%d%s", clipName(name), r.id, n+1, end)
 		err = renameNoReplace(dir, name, to)
+	}
+	if err == nil {
+		t.own[join(up, to)] = lookAt(dir, to).ino // a link is no other run's
 	}
 	return join(up, to), err
 }
 
-// isAside tells a name that something was given when it was moved aside.
-func isAside(name string) bool { return strings.Contains(name, ".disarmed-") }
+// isAside tells a name that something may have been given when it was moved aside: nothing comes behind the run's id. Host programs
+// that go by patterns look at how a name ends.
+func isAside(name string) bool {
+	i := strings.LastIndex(name, asideMark)
+	return i >= 0 && !strings.ContainsRune(name[i+len(asideMark):], '.')
+}
+
+const asideMark = ".disarmed-"
+
+// notARef is the end of a name that git takes for no ref's (git-check-ref-format(1)): what is moved aside in a git directory, and
+// would still be followed, must not be one's.
+const notARef = "~"
+
+// isNoRef tells a name that something was given in a git directory: a branch may have ".disarmed-" in its name, too.
+func isNoRef(name string) bool { return isAside(name) && strings.HasSuffix(name, notARef) }
 
 // clipName leaves room for the suffix in what a file system takes for a name.
 func clipName(name string) string { return name[:min(len(name), 120)] }

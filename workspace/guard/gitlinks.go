@@ -3,45 +3,64 @@
 package guard
 
 import (
+	"maps"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// linkInGit takes note of a symbolic link in a git directory that was not there before the run. Git leaves
-// none, and writes through those it finds: to a reflog whose lines hold a commit's subject, to COMMIT_EDITMSG,
+// oddInGit takes note of a symbolic link, or a named pipe, in a git directory that was not there before the run. Git leaves
+// none, and writes through the links it finds: to a reflog whose lines hold a commit's subject, to COMMIT_EDITMSG,
 // to the folders of refs and objects; so a link is a way to write anywhere with the hands of the next git on
-// the host. It is judged at the end, since git init makes one for a moment to learn whether links work.
-func (t *tree) linkInGit(n *node, name string, how origin) {
-	if n.kind&(gitDir|admin|inGit) == 0 || len(t.runs) == 0 || isAside(name) {
+// the host. For the writer of a pipe it would wait for ever, also where one is a .gitattributes, .gitignore or .gitmodules. They
+// are judged at the end, since git init makes a link for a moment to learn whether links work.
+func (t *tree) oddInGit(n *node, name string, how origin) {
+	inside := n.kind&(gitDir|admin|inGit) != 0
+	if len(t.runs) == 0 || isNoRef(name) || !inside && !strings.HasPrefix(name, ".git") {
 		return
 	}
 	path := join(n.path(), name)
-	for r := range t.runs {
-		if len(r.links) < mostFindings {
-			r.links[path] = r.links[path] || how == byEvent
-		}
+	switch st := t.stampAt(path); { // what is something else now, or gone, is told of again when it is one
+	case st.link() && inside:
+		t.noteOdd(path, how, stamp.link, func(r *runState) map[string]bool { return r.links })
+	case st.fifo():
+		t.noteOdd(path, how, stamp.fifo, func(r *runState) map[string]bool { return r.pipes })
 	}
 }
 
-// pipeForGit takes note of what may be a named pipe where git reads: in a git directory, or as a .gitattributes, .gitignore
-// or .gitmodules anywhere. git, and who asks it for a prompt, would wait for a writer for ever.
-func (t *tree) pipeForGit(n *node, name string, how origin) {
-	if len(t.runs) == 0 || isAside(name) || n.kind&(gitDir|admin|inGit) == 0 && !strings.HasPrefix(name, ".git") {
-		return
+// mostOdd bounds what is remembered of each kind for a run; mostOddFound is how much a walk may find.
+const (
+	mostOdd      = 1000
+	mostOddFound = 20 * mostOdd
+)
+
+// noteOdd adds a path to a set of each run. Where that is full, what is none any more is forgotten; where it is full of such, the
+// guard cannot tell any more by events what the run has left, and walks at its end.
+func (t *tree) noteOdd(path string, how origin, is func(stamp) bool, of func(*runState) map[string]bool) {
+	most := mostOdd
+	if how != byEvent {
+		most = mostOddFound
 	}
-	path := join(n.path(), name)
 	for r := range t.runs {
-		if len(r.pipes) < mostFindings {
-			r.pipes[path] = r.pipes[path] || how == byEvent
+		set := of(r)
+		if _, had := set[path]; !had && len(set) >= most {
+			maps.DeleteFunc(set, func(p string, _ bool) bool { return !is(t.stampAt(p)) })
 		}
+		if _, had := set[path]; !had && len(set) >= most {
+			t.lost = tooMany
+			continue
+		}
+		set[path] = set[path] || how == byEvent
 	}
 }
+
+// tooMany is why events do not suffice.
+const tooMany = "a run made more links, pipes or locks in git directories than can be remembered"
 
 // removePipe removes a named pipe, which holds nothing: among refs it would be one under any name. It is renamed first, so that
 // nothing else is removed that has come there meanwhile.
 func (t *tree) removePipe(r *runState, path string) {
-	to, err := t.rename(r, path)
+	to, err := t.rename(r, path, notARef)
 	if err != nil {
 		return // it is gone
 	}
@@ -63,7 +82,7 @@ func (t *tree) auditLinks(r *runState) {
 	}
 	for path, made := range r.links {
 		if left(path, made, stamp.link) {
-			t.moveAside(r, path, "a link in a git directory: git on the host writes through it")
+			t.moveTo(r, path, notARef, "a link in a git directory: git on the host writes through it")
 		}
 	}
 	for path, made := range r.pipes {

@@ -6,9 +6,11 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -25,46 +27,71 @@ const (
 func isIndex(name string) bool { return name == indexFile || strings.HasPrefix(name, sharedPrefix) }
 
 // judgeIndexes looks at the indexes of an opened git directory, but for those that spare says are of no interest: one of a
-// hundred thousand files takes as long to read as ten runs.
-func judgeIndexes(fd int, spare func(name string, st stamp) bool) (list []*charge) {
-	names := []string{indexFile}
-	for _, name := range entriesOf(fd, ".", mostKept) {
-		if strings.HasPrefix(name, sharedPrefix) && !isAside(name) {
-			names = append(names, name)
-		}
-	}
-	for _, name := range names {
+// hundred thousand files takes as long to read as a run. Shared are the names of shared ones that are known: among much else they
+// are not found.
+func judgeIndexes(fd int, shared []string, spare func(name string, st stamp) bool) (list []*charge) {
+	there, _ := sharedIndexes(fd)
+	names := slices.Concat([]string{indexFile}, shared, there)
+	judged := map[string]bool{}
+	for len(names) > 0 {
+		name := names[0]
+		names = names[1:]
 		st := lookAt(fd, name)
-		if !st.exists || st.link() || spare(name, st) { // a link is a charge of its own
+		if judged[name] || !st.exists || st.link() || spare(name, st) { // a link is a charge of its own
 			continue
 		}
-		if why := oddIndex(fd, name); why != "" {
+		judged[name] = true
+		why, base := oddIndex(fd, name)
+		if why != "" {
 			list = append(list, &charge{name: name, st: st, doubtful: true, reason: why})
+		}
+		if base != "" {
+			names = append(names, sharedPrefix+base)
 		}
 	}
 	return list
 }
 
+// sharedIndexes are the names of the shared ones in a git directory; not all when there is too much else.
+func sharedIndexes(fd int) (names []string, all bool) {
+	entries := entriesOf(fd, ".", mostKept)
+	for _, name := range entries {
+		if strings.HasPrefix(name, sharedPrefix) && !isAside(name) {
+			names = append(names, name)
+		}
+	}
+	return names, len(entries) < mostKept
+}
+
 // oddIndex says what is wrong with an index; "" is nothing. What git would refuse to read does no harm, but what is not
-// understood here might be understood there.
-func oddIndex(dir int, name string) string {
+// understood here might be understood there. base is the shared one that it stands on, in hexadecimal digits.
+func oddIndex(dir int, name string) (why, base string) {
 	fd, err := unix.Openat(dir, name, fileFlags, 0)
 	if err != nil {
-		return ""
+		return "", ""
 	}
 	f := os.NewFile(uintptr(fd), name)
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return ""
+		return "", ""
 	}
-	err = (&indexReader{in: bufio.NewReaderSize(f, 1<<16), hash: hashLength(dir)}).read()
+	r := &indexReader{in: bufio.NewReaderSize(f, 1<<16), hash: hashLength(dir)}
+	err = r.read()
 	switch path := oddPath(""); {
 	case err == nil:
-		return ""
+		return "", r.base
 	case errors.As(err, &path):
-		return "git writes and reads files where its entry " + clip(string(path)) + " says; \"git reset\" makes a new one"
+		return "git writes and reads files where its entry " + clip(string(path)) + " says; " + anew(name), r.base
 	}
-	return "an index that is not written the way git writes it (" + err.Error() + "), so that where it makes git write is not known; \"git reset\" makes a new one"
+	return "an index that is not written the way git writes it (" + err.Error() + "), so that where it makes git write is not known; " + anew(name), r.base
+}
+
+// anew is how a person gets a new one.
+func anew(name string) string {
+	if name == indexFile {
+		return "\"git reset\" makes a new one"
+	}
+	return "without the index that stands on it \"git reset\" makes a new one"
 }
 
 // hashLength is how many bytes a hash of the repository has (git-config(1), extensions.objectFormat). A file that is one index by
@@ -101,6 +128,8 @@ type indexReader struct {
 	// starts are where the entries begin; odd is the first path that is.
 	starts []int64
 	odd    error
+	// base is the shared index that it stands on.
+	base string
 	// names are of the last two entries.
 	names [2][]byte
 	// named is how many bytes all names have: those of version 4 may be far more than the file.
@@ -274,6 +303,14 @@ func (r *indexReader) extensions() error {
 				return errIndex
 			}
 			continue
+		}
+		if string(head[:4]) == "link" && int64(size) >= int64(r.hash) {
+			body, err := r.take(r.hash)
+			if err != nil {
+				return err
+			}
+			r.base = hex.EncodeToString(body)
+			size -= uint32(r.hash) //nolint:gosec // 20 or 32
 		}
 		n, err := io.CopyN(io.Discard, r.in, int64(size))
 		if r.at += n; err != nil {

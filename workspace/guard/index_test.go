@@ -21,7 +21,8 @@ func oddOf(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	defer unix.Close(dir)
-	return oddIndex(dir, filepath.Base(file))
+	why, _ := oddIndex(dir, filepath.Base(file))
+	return why
 }
 
 // What git itself writes is plain, in every form that it has.

@@ -89,7 +89,7 @@ func (t *tree) judgeGitDir(path string, isAdmin, whole bool, spare func(path str
 		}
 	}
 	if whole && !spare(join(path, indexFile)) {
-		for _, c := range judgeIndexes(fd, func(name string, st stamp) bool { return t.nobodyChanged(path, name, st) }) {
+		for _, c := range judgeIndexes(fd, t.sharedOf(path), func(name string, st stamp) bool { return t.nobodyChanged(path, name, st) }) {
 			add(c)
 		}
 	}

@@ -36,6 +36,9 @@ func (b *base) isSound(st stamp) bool { return b.sound && st.dev == b.dev }
 // judgeSoundness looks at the base's file system once.
 func (b *base) judgeSoundness() {
 	b.sound, b.dev = looks.IsSound(b.fd), b.glance(".").dev
+	if !b.sound {
+		unsound.Store(b.dev, nil)
+	}
 }
 
 // isSettled says that a file had been left alone for long enough when it was looked at: a change within the same

@@ -17,10 +17,16 @@ const (
 	lockRests = 5
 )
 
+// addLock remembers what may be a lock. Where there are too many, those that keep git from all work are looked for by name.
 func (r *runState) addLock(path string) {
-	if len(r.locks) < mostFindings {
-		r.locks[path] = true
+	if len(r.locks) >= mostOdd {
+		maps.DeleteFunc(r.locks, func(p string, _ bool) bool { return !r.t.stampAt(p).file() })
 	}
+	if len(r.locks) >= mostOdd {
+		r.t.lost = tooMany
+		return
+	}
+	r.locks[path] = true
 }
 
 // leftLocks are the locks that appeared during the run and are still there.
@@ -28,7 +34,7 @@ func (t *tree) leftLocks(r *runState) map[string]stamp {
 	if t.degradedBy() != "" || !t.isWalked {
 		for path := range r.before {
 			for _, name := range gitLocks {
-				r.addLock(join(path, name))
+				r.locks[join(path, name)] = true
 			}
 		}
 	}
@@ -62,7 +68,7 @@ func (t *tree) rest(left map[string]stamp) (isLeft bool) {
 func (t *tree) forgetChanged(left map[string]stamp) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	maps.DeleteFunc(left, func(path string, st stamp) bool { return !t.stampAt(path).same(st) })
+	maps.DeleteFunc(left, func(path string, st stamp) bool { return t.stampAt(path) != st })
 }
 
 // clearLocks moves the locks aside that nobody has touched since. Those that a living git may have made stay.
@@ -70,7 +76,7 @@ func (t *tree) clearLocks(r *runState, left map[string]stamp, isLeft bool) {
 	const reason = "a lock that a git of the run left behind; it would keep git from working"
 	for path, st := range left {
 		switch {
-		case !t.stampAt(path).same(st):
+		case t.stampAt(path) != st:
 		case isLeft:
 			t.moveAside(r, path, reason)
 		default:

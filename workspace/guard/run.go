@@ -155,7 +155,7 @@ func (t *tree) heldByAll(path string) bool {
 func (t *tree) nobodyChanged(dir, name string, st stamp) bool {
 	for r := range t.runs {
 		snap := r.snaps[dir]
-		if snap == nil {
+		if snap == nil || snap.taken == 0 {
 			return false
 		}
 		if old, had := snap.folders[name]; !had || !old.same(st) {
@@ -163,6 +163,20 @@ func (t *tree) nobodyChanged(dir, name string, st stamp) bool {
 		}
 	}
 	return true
+}
+
+// sharedOf are the shared indexes that a git directory had when the active runs began.
+func (t *tree) sharedOf(dir string) (names []string) {
+	for r := range t.runs {
+		if snap := r.snaps[dir]; snap != nil {
+			for name := range snap.folders {
+				if strings.HasPrefix(name, sharedPrefix) && !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	return names
 }
 
 // report adds a finding to all active runs, once.
@@ -292,7 +306,11 @@ func readSnapshot(b *base, rel string, open []string) *snapshot {
 	defer unix.Close(fd)
 	out := &snapshot{items: map[string]stamp{}, texts: map[string]string{}, folders: map[string]stamp{}, open: open, taken: taken}
 	out.dir = lookAt(fd, ".")
-	for _, name := range stampedOnly {
+	shared, all := sharedIndexes(fd)
+	if !all { // it is never taken for unchanged
+		out.taken = 0
+	}
+	for _, name := range append(shared, stampedOnly...) {
 		if st := lookAt(fd, name); st.exists {
 			out.folders[name] = st
 		}

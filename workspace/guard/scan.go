@@ -161,10 +161,10 @@ func (t *tree) note(n *node, s sight, how origin, fd int) []*node {
 		}
 	}
 	for _, name := range s.links {
-		t.linkInGit(n, name, how)
+		t.oddInGit(n, name, how)
 	}
 	for _, name := range s.pipes {
-		t.pipeForGit(n, name, how)
+		t.oddInGit(n, name, how)
 	}
 	for _, name := range s.other {
 		t.notice(n, name, false, how)

@@ -66,9 +66,10 @@ func (s stamp) isSettled(looked time.Time) bool {
 }
 
 // sound are the file systems that are known to move a file's change time with each change and a folder's with
-// each of its entries (linux/magic.h): ext4, xfs, btrfs, tmpfs, overlayfs, f2fs, zfs, bcachefs. Not those of
-// other machines and of programs: what they show may be old.
-var sound = map[int64]bool{0xef53: true, 0x58465342: true, 0x9123683e: true, 0x01021994: true, 0x794c7630: true,
+// each of its entries (linux/magic.h): ext4, xfs, btrfs, overlayfs, f2fs, zfs, bcachefs. Not those of
+// other machines and of programs: what they show may be old; nor tmpfs, which does not notice the write of who has mapped a page
+// and read it before.
+var sound = map[int64]bool{0xef53: true, 0x58465342: true, 0x9123683e: true, 0x794c7630: true,
 	0xf2f52010: true, 0x2fc12fc1: true, 0xca451a4e: true}
 
 // isSound says that the file system at a path is one of them.
