@@ -273,6 +273,24 @@ func TestWhatACallIsGiven(t *testing.T) {
 	}
 }
 
+// What a call did not read of its input is not the next one's.
+func TestInputOfOneCallIsNotTheNexts(t *testing.T) {
+	k := newKept(t, nil)
+	for language, code := range map[string]string{
+		"python": "import sys\nprint(sys.stdin.readline().strip())",
+		"node":   "const b = Buffer.alloc(6); console.log(b.toString('utf8', 0, require('fs').readSync(0, b)).trim())",
+		"bash":   "IFS= read -r line; echo $line",
+		"perl":   "print scalar(<STDIN>) // \"\\n\"",
+		"ruby":   "puts STDIN.gets.to_s",
+	} {
+		for i, c := range [][2]string{{"first\nSECRET", "first\n"}, {"", "\n"}, {"new\n", "new\n"}} {
+			if r := k.do(t.Context(), protocol.RunParams{Language: language, SessionName: "s", Code: code, Stdin: c[0]}); r.Stdout.Text != c[1] {
+				t.Errorf("%s, call %d: %q %q", language, i+1, r.Stdout.Text, r.Stderr.Text)
+			}
+		}
+	}
+}
+
 func TestTheLimitOfOutputEndsTheCall(t *testing.T) {
 	k := newKept(t, func(s *config.Settings) { s.Limits.Output = 100 << 10 })
 	r := k.call("python", "s", "x = 1\nwhile True: print('x' * 1000)")

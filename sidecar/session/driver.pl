@@ -27,6 +27,13 @@ END { answer('exit ' . ($? & 255)) if $busy && $$ == $pid }
 # The handles stay, with their layers and what they are set to.
 sub redirect { POSIX::dup2(fileno($_[1]), $_[0]) }
 
+# What was read of it before, and not used, is forgotten: only closing does that.
+sub reads {
+    close(STDIN);
+    open(STDIN, '<', $_[0]) or die "$_[0]: $!\n";
+    redirect(0, \*STDIN) if fileno(STDIN) != 0;
+}
+
 sub flush {
     my $selected = select;
     for my $handle (\*STDOUT, \*STDERR) {
@@ -54,7 +61,7 @@ sub serve {
     my $path = $place . $n . '.pl';
     redirect(1, opened('>', $place . $pipes . '.out'));
     redirect(2, opened('>', $place . $pipes . '.err'));
-    open(STDIN, '<', $input eq 'in' ? $place . $n . '.in' : '/dev/null');
+    reads($input eq 'in' ? $place . $n . '.in' : '/dev/null');
     answer('begun');
     @ARGV = splice(@rest, 0, $count);
     while (my ($name, $value) = splice(@rest, 0, 2)) { $ENV{$name} = $value }
@@ -63,26 +70,36 @@ sub serve {
     $code = "#line 1 \"$path\"\n" . contents($path);
     ($!, $?, $error) = (0, 0, '');
     my $status = 0;
+    my ($begun, $ended) = (0, 0);
     eval {
-        $busy = 1;
-        evaluate();
-        $status = $! + 0 || $? >> 8 || 255; # as of a program that dies: perldoc -f die
+        # next, last and redo of the code would be about our loop: this one is theirs.
+        {
+            last if $begun++;
+            $busy = 1;
+            evaluate();
+            $status = $! + 0 || $? >> 8 || 255; # as of a program that dies: perldoc -f die
+            $ended  = 1;
+        }
         $busy = 0;
         1;
-    } or $error = $@; # a signal that came when it had just ended
+    } or ($error, $ended) = ($@, 1); # a signal that came when it had just ended
     $busy = 0;
+    ($error, $status) = ("Can't \"next\", \"last\" or \"redo\" outside a loop block\n", 255) unless $ended;
     my $stopped = ref $error eq 'Sidecar::Interrupt';
     $status = 0 if $error eq '';
-    print STDERR $error unless $stopped;
+    {
+        local ($,, $\);
+        print STDERR $error unless $stopped;
+    }
     flush();
     exit($status) if $$ != $pid; # a fork that came back here
     redirect($_, $late{$_}) for 1, 2;
-    open(STDIN, '<', '/dev/null') if $input eq 'in';
+    reads('/dev/null') if $input eq 'in';
     answer($stopped ? 'interrupted 130' : 'done ' . ($status & 255));
 }
 
 $SIG{INT} = sub { die $interrupt if $busy };
-open(STDIN, '<', '/dev/null');
+reads('/dev/null');
 syswrite($answers, "ready\n");
 while (defined(my $line = next_line())) {
     $line =~ s/\n\z//;

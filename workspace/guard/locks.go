@@ -23,7 +23,7 @@ func (r *runState) addLock(path string) {
 		maps.DeleteFunc(r.locks, func(p string, _ bool) bool { return !r.t.stampAt(p).file() })
 	}
 	if len(r.locks) >= mostOdd {
-		r.t.lost = tooMany
+		r.manyLocks = true
 		return
 	}
 	r.locks[path] = true
@@ -31,7 +31,7 @@ func (r *runState) addLock(path string) {
 
 // leftLocks are the locks that appeared during the run and are still there.
 func (t *tree) leftLocks(r *runState) map[string]stamp {
-	if t.degradedBy() != "" || !t.isWalked {
+	if t.degradedBy() != "" || !t.isWalked || r.manyLocks {
 		for path := range r.before {
 			for _, name := range gitLocks {
 				r.locks[join(path, name)] = true

@@ -34,9 +34,11 @@ type runState struct {
 	maybe, noticed map[string]*item
 	watched        map[string]*watchedState
 	// names counts the watched paths by base name.
-	names    map[string]int
-	locks    map[string]bool
-	findings []Finding
+	names map[string]int
+	locks map[string]bool
+	// manyLocks says that there were more than are remembered.
+	manyLocks bool
+	findings  []Finding
 	// failed are paths that could not be disarmed, so that it is said once.
 	failed  map[string]bool
 	disarms int
