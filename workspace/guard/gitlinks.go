@@ -37,6 +37,9 @@ const (
 // noteOdd adds a path to a set of each run. Where that is full, what is none any more is forgotten; where it is full of such, the
 // guard cannot tell any more by events what the run has left, and walks at its end.
 func (t *tree) noteOdd(path string, how origin, is func(stamp) bool, of func(*runState) map[string]bool) {
+	if how == byEvent && t.lost == tooMany { // it is found by the walk
+		return
+	}
 	most := mostOdd
 	if how != byEvent {
 		most = mostOddFound

@@ -19,6 +19,9 @@ const (
 
 // addLock remembers what may be a lock. Where there are too many, those that keep git from all work are looked for by name.
 func (r *runState) addLock(path string) {
+	if r.manyLocks {
+		return
+	}
 	if len(r.locks) >= mostOdd {
 		maps.DeleteFunc(r.locks, func(p string, _ bool) bool { return !r.t.stampAt(p).file() })
 	}

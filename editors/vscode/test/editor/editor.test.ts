@@ -271,8 +271,8 @@ test('two folders in one window, each with its project', async () => {
   const second = server.project('other', { 'where.sh': 'pwd\n' });
   const file = server.write('both.code-workspace', JSON.stringify({ folders: [{ path: root }, { path: second }] }));
   const other = await browser.open(server.url(file));
-  await trust(other);
   await other.hasFolders();
+  await trust(other);
   await other.run(join(second, 'where.sh'));
   await other.prints(/projects\/other\nexit 0/);
   await other.view();
