@@ -87,6 +87,6 @@ export class Nixpkgs {
   }
 
   remove(): void {
-    rmSync(this.folder, { recursive: true, force: true });
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20 });
   }
 }

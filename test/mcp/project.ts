@@ -29,7 +29,7 @@ export function git(root: string, ...args: string[]): string {
   return execFileSync('git', args, { cwd: root, encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'pipe'] }).trim();
 }
 
-/** Removes a folder and all in it. */
+/** Removes a folder and all in it; again where a sidecar that ends still writes its last lines there. */
 export function remove(folder: string): void {
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
 }

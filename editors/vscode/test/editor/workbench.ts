@@ -52,7 +52,7 @@ export class Browser {
 
   async stop(): Promise<void> {
     await this.context.close();
-    rmSync(this.dir, { recursive: true, force: true });
+    rmSync(this.dir, { recursive: true, force: true, maxRetries: 20 });
   }
 }
 
