@@ -216,11 +216,11 @@ func memoryPart(binary, dir string, rounds int, p *page) error {
 	}
 	out := [][]string{{"", "measured", "target"}}
 	for _, r := range slices.Concat(rows, more) {
-		said := "met"
-		if !r.met {
-			said = "**missed**"
+		said := r.want
+		if said != "" {
+			said += map[bool]string{true: ": met", false: ": **missed**"}[r.met]
 		}
-		out = append(out, []string{r.what, r.got + r.unit, r.want + ": " + said})
+		out = append(out, []string{r.what, r.got + r.unit, said})
 	}
 	p.table(out)
 	return nil
