@@ -31,8 +31,8 @@ const (
 	patienceAfter  = 30 * time.Second
 )
 
-// maxDeep is how many obeyed files below the root are held by mounts; further ones, and of those at
-// most maxWatched, are the guard's alone.
+// maxDeep is how many obeyed files below the root are held by mounts; of further ones the guard compares the contents of
+// maxWatched, and sees what appears in the place of all.
 const (
 	maxDeep    = 200
 	maxWatched = 5000
@@ -60,10 +60,9 @@ type prepared struct {
 	complete bool
 	// stormed says that the run was ended because it armed things without end.
 	stormed *atomic.Bool
-	// facts are what it is made ready by; unchecked are the same, when they are still to be checked.
-	facts, unchecked *facts
-	// looked says that they were gathered for this run.
-	looked   bool
+	// facts are what it is made ready by, and how says how they were come by.
+	facts    *facts
+	how      how
 	writable []string
 	// interpreter runs the code; waits are the ways in which it can be started ahead.
 	interpreter env.Interpreter
@@ -125,20 +124,17 @@ func (e *Engine) survey(ctx context.Context, r Request) (*prepared, job, error) 
 		e.giveBack(g)
 		return nil, job{}, err
 	}
-	prep := &prepared{facts: f, looked: how == looked, ws: f.ws.Copy(), env: r.environment, engine: e, guard: g, complete: f.known.Complete,
+	prep := &prepared{facts: f, how: how, ws: f.ws.Copy(), env: r.environment, engine: e, guard: g, complete: f.known.Complete,
 		held: f.held, linked: f.linked, pins: f.pins, gitDirs: f.gitDirs}
 	j := job{ws: prep.ws, env: r.environment, settings: e.settings, account: thisAccount(e.resolvedHome(), f.ws.Root), params: r.Params,
 		dir: cwd, held: f.held, pins: f.pins, sockets: f.known.Sockets, git: f.git, getenv: e.getenv, machine: e.machine(f.ws.Root), Ask: r.Ask, granted: r.granted, backend: e.host.Backend, hasInput: r.Stdin != nil || r.Params.Stdin != ""}
 	j.borrowed = e.borrows(prep.ws)
-	if how == recalled {
-		prep.unchecked = f
-	}
 	return prep, j, nil
 }
 
 // isTrue checks the facts that the run was made ready by.
 func (p *prepared) isTrue(ctx context.Context) bool {
-	return p.unchecked == nil || p.engine.stillTrue(ctx, p.unchecked, p.guard)
+	return p.how != recalled || p.engine.stillTrue(ctx, p.facts, p.guard)
 }
 
 // look waits a little for the guard's first walk and gives what it knows by then.

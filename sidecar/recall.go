@@ -49,9 +49,9 @@ func (p *prepared) isExpected() bool {
 	for _, met := range p.lease.Existing {
 		empty := met.Folder && isEmptyFolder(met.Path)
 		switch _, known := p.facts.empty.Load(met.Path); {
-		case p.looked && empty:
+		case p.how == looked && empty:
 			p.facts.empty.Store(met.Path, nil)
-		case !p.looked && !(known && empty):
+		case p.how != looked && !(known && empty):
 			return false
 		}
 	}
@@ -59,7 +59,7 @@ func (p *prepared) isExpected() bool {
 	isFull := func(h workspace.Protected) bool {
 		return h.Hold == workspace.Placeholder && h.Folder && !isEmptyFolder(h.Path)
 	}
-	return p.looked || !slices.ContainsFunc(p.held, isFull)
+	return p.how == looked || !slices.ContainsFunc(p.held, isFull)
 }
 
 func isEmptyFolder(path string) bool {

@@ -103,7 +103,7 @@ func (c *sessionCall) converse(ctx context.Context, p *prepared, out captures) (
 	if err == nil {
 		k.asked = c.r.Params.Cwd // what the driver has heard
 		var a session.Answer
-		if a, err = call.Wait(context.Background()); err == nil && a.Ends {
+		if a, err = call.Wait(); err == nil && a.Ends {
 			k.ends("its code ended it")
 		} else if err == nil {
 			answer = &a

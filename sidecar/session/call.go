@@ -3,7 +3,6 @@
 package session
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -61,22 +60,15 @@ func (c *Call) open(files map[string][]byte, code string, input io.Reader) error
 }
 
 // Wait waits for the call's end. What the call printed until then has been written to its outputs after Finish; where it ends
-// the interpreter, after Abandon, which is for when the interpreter is gone. The error is
-// ctx's, after which Wait may be called again, or ErrClosed, when the interpreter has ended without an answer.
-func (c *Call) Wait(ctx context.Context) (Answer, error) {
-	for {
-		select {
-		case line, ok := <-c.folder.lines:
-			if !ok {
-				return Answer{}, ErrClosed
-			}
-			if a, done := c.hear(line); done {
-				return a, nil
-			}
-		case <-ctx.Done():
-			return Answer{}, context.Cause(ctx)
+// the interpreter, after Abandon, which is for when the interpreter is gone. The error is ErrClosed, when that has ended without
+// an answer: nothing else ends a wait but the folder's End.
+func (c *Call) Wait() (Answer, error) {
+	for line := range c.folder.lines {
+		if a, done := c.hear(line); done {
+			return a, nil
 		}
 	}
+	return Answer{}, ErrClosed
 }
 
 // hear takes a line of the driver's: "WORD begun", "WORD done STATUS", "WORD exit STATUS", "WORD interrupted STATUS".

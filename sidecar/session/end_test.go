@@ -14,6 +14,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// made is a folder whose driver is the test.
+func made(t *testing.T) *Folder {
+	t.Helper()
+	f, err := Make(filepath.Join(t.TempDir(), "session"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Close)
+	return f
+}
+
 // Whoever learns that an interpreter has ended must still get what it answered before: one that exits in a call does both at
 // once.
 func TestAnInterpretersLastAnswerIsHeard(t *testing.T) {
@@ -29,11 +40,7 @@ func TestAnInterpretersLastAnswerIsHeard(t *testing.T) {
 		{"its last words are cut", "\nWORD begun\n\nWORD ex", none},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f, err := Make(filepath.Join(t.TempDir(), "session"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
+			f := made(t)
 			python, _ := For("python")
 			var printed strings.Builder
 			call, err := f.Call(python, Request{Code: "pass"}, Outputs{Stdout: &printed, Stderr: &printed, Late: &printed})
@@ -45,7 +52,7 @@ func TestAnInterpretersLastAnswerIsHeard(t *testing.T) {
 				t.Fatal(err)
 			}
 			f.End()
-			got, err := call.Wait(t.Context())
+			got, err := call.Wait()
 			if got != c.want || (err != nil) != (c.want == none && !strings.Contains(c.answers, "done")) || err != nil && !errors.Is(err, ErrClosed) {
 				t.Errorf("%+v %v", got, err)
 			}
@@ -55,14 +62,10 @@ func TestAnInterpretersLastAnswerIsHeard(t *testing.T) {
 
 // A call that the interpreter's end meets half handed over is told so, and does not hang.
 func TestACallThatIsHandedOverAtTheEnd(t *testing.T) {
-	f, err := Make(filepath.Join(t.TempDir(), "session"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := made(t)
 	python, _ := For("python")
 	f.End()
-	_, err = f.Call(python, Request{Args: []string{strings.Repeat("x", 1<<20)}}, Outputs{})
+	_, err := f.Call(python, Request{Args: []string{strings.Repeat("x", 1<<20)}}, Outputs{})
 	if !errors.Is(err, ErrClosed) {
 		t.Errorf("%v", err)
 	}
@@ -70,11 +73,7 @@ func TestACallThatIsHandedOverAtTheEnd(t *testing.T) {
 
 // Answers that nobody hears are no reason to wait.
 func TestTheEndWhenThePipeOfAnswersIsFull(t *testing.T) {
-	f, err := Make(filepath.Join(t.TempDir(), "session"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := made(t)
 	python, _ := For("python")
 	call, err := f.Call(python, Request{Code: "pass"}, Outputs{Stdout: io.Discard, Stderr: io.Discard, Late: io.Discard})
 	if err != nil {
@@ -86,18 +85,14 @@ func TestTheEndWhenThePipeOfAnswersIsFull(t *testing.T) {
 	}
 	f.End()
 	defer call.Abandon()
-	if _, err := call.Wait(t.Context()); !errors.Is(err, ErrClosed) {
+	if _, err := call.Wait(); !errors.Is(err, ErrClosed) {
 		t.Errorf("%v", err)
 	}
 }
 
 // Two calls print into the same pipes, if the first has left nothing that still has them.
 func TestPipesAreUsedAgain(t *testing.T) {
-	f, err := Make(filepath.Join(t.TempDir(), "session"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := made(t)
 	python, _ := For("python")
 	var names []string
 	for i, left := range []bool{false, false, true, false, false} {
@@ -131,7 +126,7 @@ func TestPipesAreUsedAgain(t *testing.T) {
 		}
 		_ = ends[1].Close()
 		say("done 0")
-		if a, err := call.Wait(t.Context()); err != nil || a != (Answer{}) {
+		if a, err := call.Wait(); err != nil || a != (Answer{}) {
 			t.Fatalf("%+v %v", a, err)
 		}
 		if call.Finish(); printed.String() != "own" || call.Lingers() != left {
@@ -145,11 +140,7 @@ func TestPipesAreUsedAgain(t *testing.T) {
 
 // The code of the last calls is in files, of which old ones are used again.
 func TestCodeIsKept(t *testing.T) {
-	f, err := Make(filepath.Join(t.TempDir(), "session"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := made(t)
 	for n := 1; n <= 2*keptCode+1; n++ {
 		if err := f.keepCode(n, ".py", strings.Repeat("x", 2*keptCode+1-n)); err != nil {
 			t.Fatal(err)

@@ -6,7 +6,7 @@
 //	… the sandbox starts with d.Code …
 //	err = f.Ready(ctx)
 //	call, err := f.Call(d, session.Request{Code: "x = 1"}, outputs)
-//	status, err := call.Wait(ctx)
+//	status, err := call.Wait()
 //
 // A call prints into a pair of named pipes in that folder. What it leaves behind (threads, timers, programs in the background)
 // keeps writing into those, and the next call is given others; only a pair that nobody has open any more is used again. So

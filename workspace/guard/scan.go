@@ -45,9 +45,9 @@ type sight struct {
 	// other are entries that are no folders and matter by their name.
 	other   []string
 	sockets []string
-	// links are symbolic links, in a git directory only; pipes are named ones where git reads.
-	links, pipes []string
-	marks        marks
+	// odd are symbolic links, in a git directory only, and named pipes where git reads.
+	odd   []string
+	marks marks
 	// cut says that there was more than is kept.
 	cut bool
 }
@@ -62,9 +62,9 @@ func (t *tree) look(fd int, buf []byte, k kind) (s sight, err error) {
 		case typ == unix.DT_SOCK:
 			s.sockets = append(s.sockets, string(name))
 		case typ == unix.DT_LNK && k&(gitDir|admin|inGit) != 0:
-			s.links = append(s.links, string(name))
+			s.odd = append(s.odd, string(name))
 		case typ == unix.DT_FIFO && (k&(gitDir|admin|inGit) != 0 || bytes.HasPrefix(name, []byte(".git"))):
-			s.pipes = append(s.pipes, string(name))
+			s.odd = append(s.odd, string(name))
 		case string(name) == ".git":
 			s.other = append(s.other, ".git")
 		case k&inherited == 0:
@@ -160,10 +160,7 @@ func (t *tree) note(n *node, s sight, how origin, fd int) []*node {
 			t.sockets[join(n.path(), name)] = true
 		}
 	}
-	for _, name := range s.links {
-		t.oddInGit(n, name, how)
-	}
-	for _, name := range s.pipes {
+	for _, name := range s.odd {
 		t.oddInGit(n, name, how)
 	}
 	for _, name := range s.other {
