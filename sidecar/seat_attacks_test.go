@@ -96,6 +96,7 @@ var asked = map[string]string{
 	"attacks/git-index-symlink":             byAudit + "links in a git dir, which git itself makes",
 	"attacks/git-init-plain":                `make .git; make .GIT; make .git/config; +make git`,
 	"attacks/git-logs-symlink":              byAudit + "links in a git dir, which git itself makes",
+	"attacks/git-worktrees-link":            byAudit + "links in a git dir, which git itself makes",
 	"attacks/git-logs-symlink-many":         byAudit + "links in a git dir, which git itself makes",
 	"attacks/git-locks-many":                byAudit + "locks, which git itself makes",
 	"attacks/git-merge-driver":              `write m.sh; remove m.sh; make m.sh`,

@@ -70,36 +70,61 @@ func (t *tree) disarmHooks(r *runState, c *charge, snap *snapshot) bool {
 const mostDisarms = 20 * StormLimit
 
 // moveAside renames path within its folder and reports it.
-func (t *tree) moveAside(r *runState, path, reason string) bool { return t.moveTo(r, path, "", reason) }
-
-// moveTo is moveAside to a name with an end.
-func (t *tree) moveTo(r *runState, path, end, reason string) bool {
+func (t *tree) moveAside(r *runState, path, reason string) bool {
 	if r.disarms > mostDisarms && !r.ending {
 		return false
 	}
-	to, err := t.rename(r, path, end)
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
-		return false // gone meanwhile, or what leads there is
+	f, gone := t.aside(r, path, reason)
+	if gone {
+		return false
 	}
-	f := Finding{Path: path, Reason: reason, Action: Disarmed, MovedTo: to}
+	t.report(f)
+	return f.Action == Disarmed
+}
+
+// remove takes away what holds nothing of its own: where git lists names or walks, it would be followed under any. It is renamed
+// first, so that nothing else is removed that has come there meanwhile.
+func (t *tree) remove(r *runState, path string, is func(stamp) bool, reason string) {
+	f, gone := t.aside(r, path, reason)
+	if gone {
+		return
+	}
+	if f.Action == Disarmed {
+		if dir, name, err := t.folderOf(f.MovedTo); err == nil {
+			if is(lookAt(dir, name)) && unix.Unlinkat(dir, name, 0) == nil {
+				f.MovedTo = ""
+			}
+			unix.Close(dir)
+		}
+	}
+	t.report(f)
+}
+
+// aside renames path within its folder, and gives what is to be told of it; gone says that it is not there any more, or what leads
+// there is not.
+func (t *tree) aside(r *runState, path, reason string) (f Finding, gone bool) {
+	to, err := t.rename(r, path)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
+		return f, true
+	}
+	f = Finding{Path: path, Reason: reason, Action: Disarmed, MovedTo: to}
 	if err != nil {
 		f.Action, f.MovedTo, f.Error = Failed, "", err.Error()
 	}
-	t.report(f)
-	return err == nil
+	return f, false
 }
 
-func (t *tree) rename(r *runState, path, end string) (string, error) {
+func (t *tree) rename(r *runState, path string) (string, error) {
 	dir, name, err := t.folderOf(path)
 	if err != nil {
 		return "", err
 	}
 	defer unix.Close(dir)
-	to := clipName(name) + ".disarmed-" + r.id + end
+	to := clipName(name) + asideMark + r.id
 	up, _ := split(path)
 	err = renameNoReplace(dir, name, to)
 	for n := r.disarms; errors.Is(err, unix.EEXIST) && n < r.disarms+100; n++ {
-		to = fmt.Sprintf("%s.disarmed-%s-%d%s", clipName(name), r.id, n+1, end)
+		to = fmt.Sprintf("%s%s%s-%d", clipName(name), asideMark, r.id, n+1)
 		err = renameNoReplace(dir, name, to)
 	}
 	if err == nil {
@@ -108,21 +133,14 @@ func (t *tree) rename(r *runState, path, end string) (string, error) {
 	return join(up, to), err
 }
 
+const asideMark = ".disarmed-"
+
 // isAside tells a name that something may have been given when it was moved aside: nothing comes behind the run's id. Host programs
 // that go by patterns look at how a name ends.
 func isAside(name string) bool {
 	i := strings.LastIndex(name, asideMark)
 	return i >= 0 && !strings.ContainsRune(name[i+len(asideMark):], '.')
 }
-
-const asideMark = ".disarmed-"
-
-// notARef is the end of a name that git takes for no ref's (git-check-ref-format(1)): what is moved aside in a git directory, and
-// would still be followed, must not be one's.
-const notARef = "~"
-
-// isNoRef tells a name that something was given in a git directory: a branch may have ".disarmed-" in its name, too.
-func isNoRef(name string) bool { return isAside(name) && strings.HasSuffix(name, notARef) }
 
 // clipName leaves room for the suffix in what a file system takes for a name.
 func clipName(name string) string { return name[:min(len(name), 120)] }

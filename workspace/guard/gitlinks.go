@@ -11,12 +11,12 @@ import (
 
 // oddInGit takes note of a symbolic link, or a named pipe, in a git directory that was not there before the run. Git leaves
 // none, and writes through the links it finds: to a reflog whose lines hold a commit's subject, to COMMIT_EDITMSG,
-// to the folders of refs and objects; so a link is a way to write anywhere with the hands of the next git on
-// the host. For the writer of a pipe it would wait for ever, also where one is a .gitattributes, .gitignore or .gitmodules. They
+// to the folders of refs and objects; "git worktree prune" and "git gc" empty a folder that a link in "worktrees" leads to. So a
+// link is a way to write and delete anywhere with the hands of the next git on the host. For the writer of a pipe it would wait for ever, also where one is a .gitattributes, .gitignore or .gitmodules. They
 // are judged at the end, since git init makes a link for a moment to learn whether links work.
 func (t *tree) oddInGit(n *node, name string, how origin) {
 	inside := n.kind&(gitDir|admin|inGit) != 0
-	if len(t.runs) == 0 || isNoRef(name) || !inside && !strings.HasPrefix(name, ".git") {
+	if len(t.runs) == 0 || !inside && !strings.HasPrefix(name, ".git") {
 		return
 	}
 	path := join(n.path(), name)
@@ -58,24 +58,7 @@ func (t *tree) noteOdd(path string, how origin, is func(stamp) bool, of func(*ru
 }
 
 // tooMany is why events do not suffice.
-const tooMany = "a run made more links, pipes or locks in git directories than can be remembered"
-
-// removePipe removes a named pipe, which holds nothing: among refs it would be one under any name. It is renamed first, so that
-// nothing else is removed that has come there meanwhile.
-func (t *tree) removePipe(r *runState, path string) {
-	to, err := t.rename(r, path, notARef)
-	if err != nil {
-		return // it is gone
-	}
-	f := Finding{Path: path, Reason: "a named pipe where git reads, so that git on the host would wait for ever", Action: Disarmed, MovedTo: to}
-	if dir, name, err := t.folderOf(to); err == nil {
-		if lookAt(dir, name).fifo() && unix.Unlinkat(dir, name, 0) == nil {
-			f.MovedTo = ""
-		}
-		unix.Close(dir)
-	}
-	t.report(f)
-}
+const tooMany = "a run made more links or named pipes in git directories than can be remembered"
 
 // auditLinks takes away the links, and the pipes, that the run left for git.
 func (t *tree) auditLinks(r *runState) {
@@ -85,14 +68,24 @@ func (t *tree) auditLinks(r *runState) {
 	}
 	for path, made := range r.links {
 		if left(path, made, stamp.link) {
-			t.moveTo(r, path, notARef, "a link in a git directory: git on the host writes through it")
+			t.remove(r, path, stamp.link, "a link in a git directory, to "+clip(t.linkAt(path))+": git on the host writes and deletes through it")
 		}
 	}
 	for path, made := range r.pipes {
 		if left(path, made, stamp.fifo) {
-			t.removePipe(r, path)
+			t.remove(r, path, stamp.fifo, "a named pipe where git reads, so that git on the host would wait for ever")
 		}
 	}
 	clear(r.links)
 	clear(r.pipes)
+}
+
+// linkAt is where a link leads.
+func (t *tree) linkAt(path string) string {
+	dir, name, err := t.folderOf(path)
+	if err != nil {
+		return ""
+	}
+	defer unix.Close(dir)
+	return readLink(dir, name)
 }
