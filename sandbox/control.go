@@ -178,7 +178,7 @@ func (c *Control) openUnlessClosed(to *os.File) {
 
 // connect does so; the caller has c.mu.
 func (c *Control) connect(to *os.File, first shim.Order, tree *os.File) {
-	c.to = to
+	c.to, c.closed = to, false
 	if tree == nil || sendWith(to, first.Message(), tree) != nil {
 		c.first(first)
 	}
@@ -197,13 +197,14 @@ func (c *Control) has(terminal *os.File) {
 	}
 }
 
-func (c *Control) close() {
+// close closes the way to a sandbox, unless there is one to another meanwhile: a run is over before its sandbox is gone.
+func (c *Control) close(to *os.File) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.to != nil {
-		_ = c.to.Close()
+	_ = to.Close()
+	if c.to == nil || c.to == io.WriteCloser(to) {
+		c.to, c.closed = nil, true
 	}
-	c.to, c.closed = nil, true
 }
 
 func shimPins(pins []Pin) []shim.Pin {

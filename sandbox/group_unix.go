@@ -29,13 +29,14 @@ type group struct {
 	control *Control
 	started time.Time
 	cmd     *exec.Cmd
-	// terminal is the controlling side of the program's; members is the way to ask the guardian who is of its sandbox.
-	terminal, members *os.File
-	follow            *processes.Follower
-	printed           atomic.Int64
-	limit             atomic.Pointer[string]
-	complain          tail
-	copies            sync.WaitGroup
+	// terminal is the controlling side of the program's; members is the way to ask the guardian who is of its sandbox, and way
+	// the one to tell it what to do.
+	terminal, members, way *os.File
+	follow                 *processes.Follower
+	printed                atomic.Int64
+	limit                  atomic.Pointer[string]
+	complain               tail
+	copies                 sync.WaitGroup
 	// reported is closed when the guardian has said how the program ended, or is gone; report is what it said. exited is
 	// closed when the guardian is gone.
 	reported, exited chan struct{}
@@ -95,7 +96,7 @@ func (g *group) start() (ends, error) {
 	if err != nil {
 		return fail(err)
 	}
-	e.control, theirs = ours, append(theirs, their)
+	e.control, g.way, theirs = ours, ours, append(theirs, their)
 	line, err := g.openTerminal()
 	if err != nil {
 		return fail(err)
@@ -288,7 +289,7 @@ func (g *group) clear() {
 			quiet = 0
 		}
 	}
-	g.control.close()
+	g.control.close(g.way)
 	select {
 	case <-g.exited:
 	case <-time.After(insistAfter):

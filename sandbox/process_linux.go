@@ -239,7 +239,7 @@ func (p *Process) wait(done chan<- outcome) {
 	case <-p.over:
 		if told = !p.plan.Terminal; told { // what a terminal still shows comes by way of the sandbox
 			p.going.Wait()
-			p.control.close()
+			p.control.close(p.pipes[2])
 			p.hearing.Wait()
 			p.copies.Wait()
 			done <- p.outcome()
@@ -248,7 +248,7 @@ func (p *Process) wait(done chan<- outcome) {
 	}
 	<-p.exited
 	p.going.Wait() // the way in is opened by now, or never
-	p.control.close()
+	p.control.close(p.pipes[2])
 	p.hearing.Wait()
 	p.reads.Wait()
 	p.lastProcess()
@@ -269,13 +269,15 @@ func (p *Process) outcome() outcome {
 	return outcome{end, err}
 }
 
-// reap waits for bubblewrap's end. Before its number is free it ends its group: the first process that it has just made, and
-// not yet given a session of its own, would wait for the word of one that was killed, for ever, and hold our pipes.
+// reap waits for bubblewrap's end, and ends what would outlive it, for ever, and hold our pipes. The first process asks to die
+// with its parent only when it has made all mounts (do_init in bubblewrap.c). Until it has a session of its own it is in the
+// group of that parent, whose number is not free yet; from then on it is known, since it goes on only when it was told of.
 func (p *Process) reap() {
 	for errors.Is(unix.Waitid(unix.P_PID, p.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
 	}
 	_ = unix.Kill(-p.cmd.Process.Pid, unix.SIGKILL)
 	p.waited = p.cmd.Wait()
+	p.kill()
 	close(p.exited)
 }
 

@@ -251,6 +251,64 @@ func TestASandboxThatIsKilledBeforeItsRun(t *testing.T) {
 	})
 }
 
+// Bubblewrap can be killed, for want of memory say, when its first process has a session of its own already and would not yet
+// die with it: a moment too short to be met each time, so that a script stands in for that state.
+func TestBubblewrapIsKilledBeforeItsFirstProcessDiesWithIt(t *testing.T) {
+	b := newAhead(t)
+	b.host.Bubblewrap = b.write("bwrap", `#!/bin/bash
+setsid bash -c 'echo "{\"child-pid\": $$}" >&8; kill -9 $PPID; exec sleep 300' & wait
+`)
+	if err := os.Chmod(b.host.Bubblewrap, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	a := b.stand(true, "")
+	a.gone()
+	refused(t, a)
+	if end, _, err := b.run(t.Context(), "true"); err == nil && !end.Lost {
+		t.Errorf("a run whose bubblewrap was killed: %+v", end)
+	}
+}
+
+// Bubblewrap that is killed at any moment takes its sandbox with it.
+func TestBubblewrapIsKilledAtAnyMoment(t *testing.T) {
+	bothWays(t, func(t *testing.T, b *box, waits bool) {
+		for i := range 60 {
+			a := b.stand(waits, "cat")
+			var bwrap int
+			await(t, func() bool {
+				list := descendants(t)
+				if len(list) > 0 {
+					bwrap = list[0]
+				}
+				return len(list) > 0
+			})
+			time.Sleep(time.Duration(i) * 250 * time.Microsecond)
+			_ = syscall.Kill(bwrap, syscall.SIGKILL)
+			a.gone()
+			if left := descendants(t); len(left) > 0 {
+				t.Fatalf("killed after %d µs, it leaves the processes %v", i*250, left)
+			}
+		}
+	})
+}
+
+// A sandbox whose executor and bubblewrap are gone ends itself: what waits, and what runs.
+func TestASandboxWithoutItsExecutor(t *testing.T) {
+	b := newBox(t, sandbox.ByShim)
+	done := make(chan sandbox.End, 1)
+	go func() {
+		end, _, _ := b.run(t.Context(), "touch begun; sleep 300")
+		done <- end
+	}()
+	await(t, func() bool { return exists(filepath.Join(b.dir, "begun")) })
+	b.control.HangUp()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Error("it goes on")
+	}
+}
+
 // A program that ended while it should have waited has not run its code.
 func TestAProgramThatDoesNotWait(t *testing.T) {
 	for _, argv := range [][]string{{"/nowhere"}, {"/bin/true"}, {"/bin/bash", "-c", "kill -9 $$"}} {

@@ -12,8 +12,8 @@ import (
 )
 
 // Sweep ends what was left where a process was killed in the moment in which it started a sandbox: bubblewrap's first process
-// asks to die with its parent only after that parent's word, for which it then waits for ever (child_wait_fd in bubblewrap.c of
-// 0.8). It has run nothing yet.
+// asks to die with its parent only when it has made all mounts, and before that waits for the parent's word, perhaps for ever
+// (do_init and child_wait_fd in bubblewrap.c of 0.8).
 func Sweep() {
 	entries, _ := os.ReadDir("/proc")
 	for _, entry := range entries {
@@ -24,15 +24,15 @@ func Sweep() {
 }
 
 // endOrphan ends a backend's process whose parent is none, as that of one that goes on is, and which no sidecar started itself:
-// then it would lead a group.
+// then it would lead a group, but no session.
 func endOrphan(pid int) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return
 	}
 	defer unix.Close(fd)
-	parent, group := familyOf(pid)
-	if isBackend(pid) && parent > 0 && group != pid && !isBackend(parent) {
+	parent, group, session := familyOf(pid)
+	if isBackend(pid) && parent > 0 && (group != pid || session == pid) && !isBackend(parent) {
 		_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
 	}
 }
@@ -43,14 +43,15 @@ func isBackend(pid int) bool {
 	return err == nil && bytes.Contains(text, []byte("\x00--args\x00")) && bytes.HasSuffix(text, []byte("\x00--\x00"+shim.Program+"\x00"))
 }
 
-// familyOf is a process's parent and its group (proc(5), stat); zeros when it is gone.
-func familyOf(pid int) (parent, group int) {
+// familyOf is a process's parent, its group and its session (proc(5), stat); zeros when it is gone.
+func familyOf(pid int) (parent, group, session int) {
 	text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	if len(fields) < 3 {
-		return 0, 0
+	if len(fields) < 4 {
+		return 0, 0, 0
 	}
 	parent, _ = strconv.Atoi(fields[1])
 	group, _ = strconv.Atoi(fields[2])
-	return parent, group
+	session, _ = strconv.Atoi(fields[3])
+	return parent, group, session
 }

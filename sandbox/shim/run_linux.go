@@ -89,6 +89,8 @@ func run() int {
 // replaced has lost its mount in here (the kernel drops the mounts of what is replaced or unlinked), and a
 // repository can have been found too late for the plan. The program may swap folders meanwhile; no link is
 // followed, so a pin can at worst land on what the program put there itself.
+//
+// The executor's end is the run's: bubblewrap may have been killed with it before the sandbox was to die with that.
 func (p Plan) obey(pid int, term *terminal) {
 	closeOutputs()
 	for readOrder(func(o Order, _ int) {
@@ -114,6 +116,7 @@ func (p Plan) obey(pid int, term *terminal) {
 		}
 	}) {
 	}
+	_ = syscall.Kill(-1, syscall.SIGKILL)
 }
 
 // closeOutputs leaves the outputs to the program. The thread that makes the pins has a table of descriptors of its own

@@ -47,6 +47,7 @@ func (p Plan) stand() int {
 	var hand *Handover
 	var at stamps
 	if !readOrder(func(o Order, _ int) { hand, at = o.Hand, stamped(o, monotonic()) }) || hand == nil {
+		endOthers()
 		return fail("go", syscall.EPIPE, "")
 	}
 	return p.run(*hand, pid, root, late, at)
