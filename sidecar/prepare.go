@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sandbox/bubblewrap"
@@ -366,6 +367,9 @@ func Root(dir string) (string, error) {
 	}
 	if root == "/" {
 		return "", noProject(dir)
+	}
+	if !utf8.ValidString(root) { // no request could name it
+		return "", bad("give the folder a name of Unicode characters", "the name of the folder %+q is not UTF-8", root)
 	}
 	return root, nil
 }

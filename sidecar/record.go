@@ -131,16 +131,24 @@ func (e *Engine) variables(r Request) map[string]string {
 // tellingValue is how long a value is, in bytes, that is looked for in an output: shorter ones are in many.
 const tellingValue = 6
 
-// concealed is a text without the values of variables.
+// concealed is a text without the values of variables. Values that it does not have cost no more than a search: a replacer for a
+// single one would take time by the square of its length.
 func concealed(text string, values map[string]string) string {
-	names := slices.DeleteFunc(slices.Collect(maps.Keys(values)), func(name string) bool { return len(values[name]) < tellingValue })
+	names := slices.DeleteFunc(slices.Collect(maps.Keys(values)), func(name string) bool {
+		return len(values[name]) < tellingValue || !strings.Contains(text, values[name])
+	})
+	if len(names) == 1 {
+		return strings.ReplaceAll(text, values[names[0]], valueOf(names[0]))
+	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(len(values[b])-len(values[a]), strings.Compare(a, b)) })
 	var pairs []string
 	for _, name := range names {
-		pairs = append(pairs, values[name], "[the value of "+name+"]")
+		pairs = append(pairs, values[name], valueOf(name))
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
 }
+
+func valueOf(name string) string { return "[the value of " + name + "]" }
 
 // begins has a run written down that is about to start, while it goes on to. What it gives waits for that, not long.
 func (n *recording) begins(p *prepared) (wait func()) {

@@ -43,6 +43,16 @@ func TestConcealed(t *testing.T) {
 	}
 }
 
+// BenchmarkConcealed: what a long value costs grows as it does, whether the text has it or not.
+func BenchmarkConcealed(b *testing.B) {
+	long := strings.Repeat("x", 1<<20)
+	for b.Loop() {
+		if concealed("", map[string]string{"A": long}) != "" || concealed(long+"y", map[string]string{"A": long}) != "[the value of A]y" {
+			b.Fatal("it is not concealed")
+		}
+	}
+}
+
 // TestRecording: a run is written down before it starts and after it, unless that is off.
 func TestRecording(t *testing.T) {
 	written := make(chan struct{})

@@ -335,6 +335,9 @@ func (c *Client) Run(ctx context.Context, req protocol.RunRequest, stdin io.Read
 
 // run also says whether the run had begun.
 func (c *Client) run(ctx context.Context, req protocol.RunRequest, stdin io.Reader, w Watch) (result protocol.RunResult, began bool, err error) {
+	if err := checkText(req); err != nil {
+		return result, false, err
+	}
 	req.Token = strconv.FormatInt(c.token.Add(1), 10)
 	req.Bytes, req.StreamStdin, req.Approvals = true, stdin != nil, w.Approve != nil
 	p := &pending{sink: w.Output, building: w.Building, stopped: w.Stopped, denied: w.Denied, approve: w.Approve, begun: sync.OnceFunc(func() {
