@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -170,19 +169,9 @@ func (a *asker) ask(ctx context.Context, q protocol.Question) protocol.Answer {
 	}
 }
 
-// oneLine has a text that quotes what a run or a client chose on one line, without characters that move others.
-func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '\uFFFD'
-		}
-		return r
-	}, text)
-}
-
 func choices(q protocol.Question) string {
 	if q.Kind == protocol.AskNetwork {
-		return "[y] once  [a] always (" + clean(q.Writes) + ")  [n] no?"
+		return "[y] once  [a] always (" + oneLine(q.Writes) + ")  [n] no?"
 	}
 	return "[y] yes  [n] no?"
 }

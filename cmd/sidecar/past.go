@@ -202,7 +202,7 @@ func recordText(r protocol.RunRecord) string {
 	var b strings.Builder
 	line := func(name, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "%-12s %s\n", name, clean(text))
+			fmt.Fprintf(&b, "%-12s %s\n", name, oneLine(text))
 		}
 	}
 	block := func(name, text string) {

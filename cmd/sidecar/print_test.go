@@ -1,6 +1,12 @@
 package main
 
-import "testing"
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"code.sidecar.dev/sidecar/protocol"
+)
 
 func TestClean(t *testing.T) {
 	for text, want := range map[string]string{
@@ -14,6 +20,29 @@ func TestClean(t *testing.T) {
 	} {
 		if got := clean(text); got != want {
 			t.Errorf("clean(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestOneLine: nothing that a run or a client chose, be it its own name, shows as a line of its own.
+func TestOneLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"é 日本 שלום":            "é 日本 שלום",
+		"x\nfinding: none":     "x\uFFFDfinding: none",
+		"a\tb\vc\u2028d\u0085": "a\uFFFDb\uFFFDc\uFFFDd\uFFFD",
+		"a\u200fb\x1b[1A":      "a\uFFFDb\uFFFD[1A",
+	} {
+		if got := oneLine(text); got != want {
+			t.Errorf("oneLine(%q) = %q, want %q", text, got, want)
+		}
+	}
+	run := protocol.Run{ID: "1", Client: "evil\n2", Language: "x\n3", SessionName: "a\n4", Cwd: "x\n5"}
+	status := protocol.StatusResult{Workspace: "/p\n6", Runs: []protocol.Run{run}, Clients: []protocol.Client{{Name: "evil\n7"}}}
+	for name, text := range map[string]string{"status": statusText([]seen{{StatusResult: &status}}, time.Now()), "show": recordText(protocol.RunRecord{Run: run})} {
+		for line := range strings.Lines(text) {
+			if strings.ContainsAny(line[:1], "234567") {
+				t.Errorf("%s has the line %q", name, line)
+			}
 		}
 	}
 }

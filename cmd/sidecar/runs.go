@@ -58,7 +58,7 @@ func runsText(runs []protocol.Run, projects bool, now time.Time) string {
 		if projects {
 			text = r.Workspace + "  " + text
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", r.ID, clock(r.Started.Local(), now), clean(text))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", r.ID, clock(r.Started.Local(), now), oneLine(text))
 	}
 	_ = w.Flush()
 	return b.String()
@@ -160,7 +160,7 @@ func (f *flags) completeRuns(t terminal) cobra.CompletionFunc {
 		runs, _ := r.listed(c.Context(), terminal{out: io.Discard, err: io.Discard})
 		var out []string
 		for _, run := range runs {
-			out = append(out, run.ID+"\t"+clean(title(run)))
+			out = append(out, run.ID+"\t"+oneLine(title(run)))
 		}
 		return out, cobra.ShellCompDirectiveNoFileComp
 	}

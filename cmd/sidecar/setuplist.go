@@ -89,7 +89,7 @@ func listText(all []listed) string {
 	}
 	_ = w.Flush()
 	for _, p := range problems {
-		_, _ = fmt.Fprintln(&b, clean(p))
+		_, _ = fmt.Fprintln(&b, oneLine(p))
 	}
 	names := make([]string, 0, len(setup.Editors()))
 	for _, e := range setup.Editors() {

@@ -34,7 +34,7 @@ func (s *setupFlags) edit(c setup.Client, path, root string, command setup.Comma
 		return s.refused(c, f, command, err)
 	}
 	if !change.Changed {
-		_, _ = fmt.Fprintln(t.out, clean(unchanged(change.State, s.remove, path)))
+		_, _ = fmt.Fprintln(t.out, oneLine(unchanged(change.State, s.remove, path)))
 		return nil
 	}
 	kept, err := keep(c, f)
@@ -104,7 +104,7 @@ func (s *setupFlags) told(c setup.Client, path, kept, program string, t terminal
 	if s.remove {
 		verb = "taken out of "
 	}
-	_, _ = fmt.Fprintln(t.out, clean(verb+path))
+	_, _ = fmt.Fprintln(t.out, oneLine(verb+path))
 	if kept != "" {
 		say(t, "what it was: "+kept)
 	}

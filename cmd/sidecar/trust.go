@@ -29,7 +29,7 @@ func trustCommand(f *flags, t terminal) *cobra.Command {
 		trust, err := e.Trust(root)
 		var b strings.Builder
 		for _, rel := range slices.Sorted(maps.Keys(trust.Files)) {
-			_, _ = fmt.Fprintf(&b, "%s  %s\n", trust.Files[rel][:12], clean(rel))
+			_, _ = fmt.Fprintf(&b, "%s  %s\n", trust.Files[rel][:12], oneLine(rel))
 		}
 		return trust, b.String() + "trusted as it is now; a change has to be trusted anew. `sidecar run --environment project` uses it\n", err
 	})
@@ -91,25 +91,25 @@ func domainTexts(d *config.Domains) (out []string) {
 func (a trusted) text() string {
 	var b strings.Builder
 	for _, p := range a.Projects {
-		_, _ = fmt.Fprintf(&b, "project  %s  (%d files, on %s)\n", clean(p.Root), len(p.Files), p.At.Format(time.DateOnly))
+		_, _ = fmt.Fprintf(&b, "project  %s  (%d files, on %s)\n", oneLine(p.Root), len(p.Files), p.At.Format(time.DateOnly))
 	}
 	for _, d := range a.Domains {
-		_, _ = fmt.Fprintf(&b, "domain   %s\n", clean(d))
+		_, _ = fmt.Fprintf(&b, "domain   %s\n", oneLine(d))
 	}
 	for _, d := range a.Approved {
-		_, _ = fmt.Fprintf(&b, "domain   %s, when a run asked\n", clean(d))
+		_, _ = fmt.Fprintf(&b, "domain   %s, when a run asked\n", oneLine(d))
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Hosts)) {
-		_, _ = fmt.Fprintf(&b, "host     %s at %s\n", clean(name), clean(a.Hosts[name]))
+		_, _ = fmt.Fprintf(&b, "host     %s at %s\n", oneLine(name), oneLine(a.Hosts[name]))
 	}
 	if a.Ports != "" {
 		_, _ = fmt.Fprintf(&b, "ports    %s\n", a.Ports)
 	}
 	for _, s := range a.Sockets {
-		_, _ = fmt.Fprintf(&b, "socket   %s\n", clean(s))
+		_, _ = fmt.Fprintf(&b, "socket   %s\n", oneLine(s))
 	}
 	for _, file := range a.Files {
-		_, _ = fmt.Fprintf(&b, "files    %s\n", clean(file))
+		_, _ = fmt.Fprintf(&b, "files    %s\n", oneLine(file))
 	}
 	if a.Nix {
 		_, _ = fmt.Fprintln(&b, "nix      works in runs (nix.allow_nix)")
