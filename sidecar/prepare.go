@@ -346,8 +346,8 @@ func (e *Engine) discover(dir string, l *looks.Looks) (*workspace.Workspace, err
 	if err != nil {
 		return nil, bad("", "%v", err)
 	}
-	if ws.Root == "/" {
-		return nil, noProject(dir)
+	if workspace.IsSystem(ws.Root) {
+		return nil, noProject(ws.Root)
 	}
 	if e.isOwn(ws.Root) {
 		return nil, bad("go to a project's folder, or name one with --workspace", "%s is sidecar's own folder, which no run may see", ws.Root)
@@ -355,8 +355,8 @@ func (e *Engine) discover(dir string, l *looks.Looks) (*workspace.Workspace, err
 	return ws, nil
 }
 
-func noProject(dir string) error {
-	return bad("go to a project's folder, or name one with --workspace", "%q is no project: its root would be /", dir)
+func noProject(root string) error {
+	return bad("go to a project's folder, or name one with --workspace", "%s is a folder of the system and no project: runs may write in it", root)
 }
 
 // Root is the root of the project around dir.
@@ -365,8 +365,8 @@ func Root(dir string) (string, error) {
 	if err != nil {
 		return "", bad("name an existing folder with --workspace", "%v", err)
 	}
-	if root == "/" {
-		return "", noProject(dir)
+	if workspace.IsSystem(root) {
+		return "", noProject(root)
 	}
 	if !utf8.ValidString(root) { // no request could name it
 		return "", bad("give the folder a name of Unicode characters", "the name of the folder %+q is not UTF-8", root)

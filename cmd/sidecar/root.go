@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +15,7 @@ import (
 	"code.sidecar.dev/sidecar/config"
 	"code.sidecar.dev/sidecar/protocol"
 	"code.sidecar.dev/sidecar/server"
+	"code.sidecar.dev/workspace"
 )
 
 // What goes where: a program's own output, and what a command was asked for, to stdout; everything that
@@ -142,17 +144,11 @@ func (f *flags) project(p *protocol.RunParams) (root, source string, err error) 
 		return "", "", err
 	}
 	home, err := os.UserHomeDir()
-	if err == nil && source == workingFolder && sameFolder(root, home) {
-		return "", "", usage("go to a project's folder; if you mean it, name the home folder with --workspace", "the home folder "+root+" would be the project, and all in it writable")
+	if real, missing := filepath.EvalSymlinks(home); err == nil && missing == nil && source == workingFolder && workspace.IsWide(root, real) {
+		return "", "", usage("go to a project's folder; if you mean it, name this one with --workspace", root+" would be the project, with your whole home in it, and all of it writable")
 	}
 	if p.Cwd == "" {
 		p.Cwd = sidecar.CwdIn(root)
 	}
 	return root, source, nil
-}
-
-func sameFolder(a, b string) bool {
-	one, err1 := os.Stat(a)
-	two, err2 := os.Stat(b)
-	return err1 == nil && err2 == nil && os.SameFile(one, two)
 }

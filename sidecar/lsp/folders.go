@@ -13,6 +13,7 @@ import (
 
 	"code.sidecar.dev/sidecar/protocol"
 	"code.sidecar.dev/sidecar/rpc"
+	"code.sidecar.dev/workspace"
 )
 
 // folder is one that the editor has open.
@@ -58,13 +59,13 @@ func (e *editor) folder(w workspaceFolder) folder {
 	return f
 }
 
-// at is the folder at a path. A run may write in its project, so / and the whole home are none.
+// at is the folder at a path. A run may write in its project, so what holds the whole home is none, and no folder of the system.
 func (e *editor) at(path string) folder {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(e.o.Dir, path)
 	}
 	f := folder{path: filepath.Clean(path)}
-	if f.root, f.err = e.o.Root(f.path); f.err == nil && (f.root == "/" || e.o.Home != "" && f.root == resolved(e.o.Home)) {
+	if f.root, f.err = e.o.Root(f.path); f.err == nil && workspace.IsWide(f.root, resolved(e.o.Home)) {
 		f.err = &protocol.Error{Kind: protocol.BadRequest, Message: f.root + " is too wide for a project: runs may write in it", Hint: "open the folder of a project"}
 	}
 	return f

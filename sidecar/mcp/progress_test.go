@@ -2,7 +2,10 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -84,22 +87,38 @@ func TestSilentRunShowsThatItLives(t *testing.T) {
 	})
 }
 
-// A client that stops reading costs bounded memory, and hears what it missed.
+// A client that stops reading costs bounded memory, and hears how much it missed.
 func TestProgressOfAFlood(t *testing.T) {
 	block := make(chan struct{})
-	out := newWriter(writerFunc(func(b []byte) (int, error) { <-block; return len(b), nil }), func(error) {})
-	defer out.close()
+	var heard strings.Builder
+	out := newWriter(writerFunc(func(b []byte) (int, error) {
+		<-block
+		var m struct{ Params struct{ Message string } }
+		err := json.Unmarshal(b, &m)
+		heard.WriteString(m.Params.Message)
+		return len(b), err
+	}), func(error) {})
 	p := startProgress(&call{conn: &conn{out: out}}, []byte("1"))
-	for range 10_000 {
-		p.write(protocol.Stdout, []byte(strings.Repeat("y", 1000)))
+	const writes, each = 10_000, 1000
+	for range writes {
+		p.write(protocol.Stdout, []byte(strings.Repeat("Q", each)))
+		p.mu.Lock()
+		if len(p.text) > progressHeld {
+			t.Fatalf("holds %d bytes", len(p.text))
+		}
+		p.mu.Unlock()
 	}
-	p.mu.Lock()
-	if len(p.text) > progressHeld || p.dropped < 7_000_000 {
-		t.Errorf("holds %d bytes, dropped %d", len(p.text), p.dropped)
-	}
-	p.mu.Unlock()
 	close(block)
 	p.finish()
+	out.close()
+	shown, missed := strings.Count(heard.String(), "Q"), 0
+	for _, note := range regexp.MustCompile(`\[(\d+) bytes of output were too fast to show\]`).FindAllStringSubmatch(heard.String(), -1) {
+		n, _ := strconv.Atoi(note[1])
+		missed += n
+	}
+	if shown+missed != writes*each || missed == 0 {
+		t.Errorf("%d bytes were shown and %d said to be missing, of %d", shown, missed, writes*each)
+	}
 }
 
 type writerFunc func([]byte) (int, error)

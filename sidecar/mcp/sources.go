@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"code.sidecar.dev/sidecar/protocol"
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"code.sidecar.dev/sidecar/protocol"
+	"code.sidecar.dev/workspace"
 )
 
 // The names of the sources of a workspace, as results show them.
@@ -131,12 +133,12 @@ func codex(meta *mcp.Meta) source {
 	return s
 }
 
-// withoutWideOnes takes out / and the bare home folder, which clients name when they know no project: a run may
-// write in its workspace.
+// withoutWideOnes takes out folders of the system and what holds the whole home, which clients name when they know no project: a
+// run may write in its workspace.
 func (c *conn) withoutWideOnes(s source) source {
 	var rest []folder
 	for _, f := range s.folders {
-		if f.path == "/" || c.o.Home != "" && resolved(f.path) == resolved(c.o.Home) {
+		if workspace.IsWide(resolved(f.path), resolved(c.o.Home)) {
 			s.notes = append(s.notes, fmt.Sprintf("%s: %s is too wide for a workspace and was skipped", s.name, f.path))
 			continue
 		}
