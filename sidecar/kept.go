@@ -154,7 +154,7 @@ func (k *kept) begin(c *sessionCall) {
 // policyText is the policy for people.
 func (k *kept) policyText() string {
 	if k.shown == "" {
-		k.shown = PolicyText(k.prep.policy)
+		k.shown = PolicyText(k.prep.policy, k.prep.held)
 	}
 	return k.shown
 }

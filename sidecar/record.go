@@ -16,6 +16,7 @@ import (
 	"code.sidecar.dev/sidecar/config"
 	"code.sidecar.dev/sidecar/env"
 	"code.sidecar.dev/sidecar/protocol"
+	"code.sidecar.dev/workspace"
 )
 
 // History is where an engine has its runs written down. Each may be nil.
@@ -191,7 +192,7 @@ func (n *recording) call(p *prepared, policy string) {
 func (n *recording) beginning(p *prepared) (tried <-chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.record.Policy, n.record.Interpreter = PolicyText(p.policy), p.program // its plan, and what that cannot keep, is being made
+	n.record.Policy, n.record.Interpreter = PolicyText(p.policy, p.held), p.program // its plan, and what that cannot keep, is being made
 	if n.record.Run.End != nil {
 		return nil
 	}
@@ -250,14 +251,28 @@ func denialsKept(all []protocol.Denial) []protocol.Denial {
 	return append(slices.Clone(all[:DeniedKept]), protocol.Denial{Why: fmt.Sprintf("%d further things were denied", more), Count: more})
 }
 
-// PolicyText is a policy for people, with its limits, and without what is noted elsewhere: the program and its arguments.
-func PolicyText(p sandbox.Policy) string {
+// PlaceholderLine begins a line of PolicyText about a path that is held, so that nothing is made there, in the place of its pin's kind.
+const PlaceholderLine = "placeholder "
+
+// PolicyText is a policy for people, with its limits, and without what is noted elsewhere: the program and its arguments. held
+// says which of the pinned paths exist for a run alone.
+func PolicyText(p sandbox.Policy, held []workspace.Protected) string {
 	text := p.String()
 	if i := strings.LastIndex(text, "\nrun "); i >= 0 {
 		text = text[:i+1]
 	}
+	made := map[string]bool{}
+	for _, h := range held {
+		made[sandbox.Frozen.String()+" "+h.Path+"\n"] = h.Hold == workspace.Placeholder
+	}
+	lines := strings.SplitAfter(text, "\n")
+	for i, line := range lines {
+		if made[line] {
+			lines[i] = PlaceholderLine + strings.TrimPrefix(line, sandbox.Frozen.String()+" ")
+		}
+	}
 	l := p.Limits
-	return text + fmt.Sprintf("limits time %v, memory %d, file size %d, output %d, processes %d, open files %d\nin %s\n", l.Time, l.Memory, l.FileSize, l.Output, l.Processes, l.OpenFiles, p.Dir)
+	return strings.Join(lines, "") + fmt.Sprintf("limits time %v, memory %d, file size %d, output %d, processes %d, open files %d\nin %s\n", l.Time, l.Memory, l.FileSize, l.Output, l.Processes, l.OpenFiles, p.Dir)
 }
 
 // Shown is a run as clients see it, at its beginning. It is kept for long and sent to all, so what a client may make as long

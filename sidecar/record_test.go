@@ -10,17 +10,18 @@ import (
 	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sidecar/config"
 	"code.sidecar.dev/sidecar/protocol"
+	"code.sidecar.dev/workspace"
 )
 
 // TestPolicyText: neither the program's arguments nor any variable is part of it.
 func TestPolicyText(t *testing.T) {
 	got := PolicyText(sandbox.Policy{
 		Mounts: []sandbox.Mount{{Source: "/usr", Target: "/usr"}, {Source: "/home/me/p", Target: "/home/me/p", Access: sandbox.ReadWrite}},
-		Pins:   []sandbox.Pin{{Path: "/home/me/p/.git/hooks", Kind: sandbox.Frozen}},
+		Pins:   []sandbox.Pin{{Path: "/home/me/p/.git/hooks", Kind: sandbox.Frozen}, {Path: "/home/me/p/.git/commondir", Kind: sandbox.Frozen}},
 		Argv:   []string{"/usr/bin/tool", "--token\nrun ", "hunter2"}, Env: []string{"TOKEN=hunter2"}, Dir: "/home/me/p",
 		Limits: sandbox.Limits{Time: time.Minute, Memory: 1 << 30, Processes: 7},
-	})
-	const want = "ro /usr\nrw /home/me/p\nfrozen /home/me/p/.git/hooks\nnetwork none\n" +
+	}, []workspace.Protected{{Path: "/home/me/p/.git/commondir", Hold: workspace.Placeholder}, {Path: "/home/me/p/.git/hooks", Hold: workspace.ReadOnly}})
+	const want = "ro /usr\nrw /home/me/p\nfrozen /home/me/p/.git/hooks\nplaceholder /home/me/p/.git/commondir\nnetwork none\n" +
 		"limits time 1m0s, memory 1073741824, file size 0, output 0, processes 7, open files 0\nin /home/me/p\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -190,10 +190,10 @@ func changes(ctx context.Context, e *sidecar.Engine, rec protocol.RunRecord, req
 	if err != nil {
 		return nil, err
 	}
-	return differences(policyLines(rec.Policy), policyLines(sidecar.PolicyText(policy))), nil
+	return differences(policyLines(rec.Policy), policyLines(sidecar.PolicyText(policy, nil))), nil
 }
 
-// policyLines are the facts of a policy, without those about what does not exist: a placeholder's pin.
+// policyLines are the facts of a policy, without those about what exists for a run alone, or does not exist.
 func policyLines(text string) []string {
 	var out []string
 	for line := range strings.Lines(text) {
@@ -202,7 +202,9 @@ func policyLines(text string) []string {
 		if _, err := os.Lstat(path); err != nil && slices.Contains([]string{"frozen", "thawed", "covered"}, kind) {
 			continue
 		}
-		out = append(out, line)
+		if !strings.HasPrefix(line, sidecar.PlaceholderLine) {
+			out = append(out, line)
+		}
 	}
 	return out
 }
