@@ -278,8 +278,16 @@ func PolicyText(p sandbox.Policy, held []workspace.Protected) string {
 // Shown is a run as clients see it, at its beginning. It is kept for long and sent to all, so what a client may make as long
 // as it likes is cut.
 func Shown(id string, req protocol.RunRequest, started time.Time) protocol.Run {
-	return protocol.Run{ID: id, Client: protocol.Head(req.Client, shownName), Language: protocol.Head(req.Language, shownName), Command: heads(req.Command), Code: protocol.Head(req.Code, shownCode),
+	return protocol.Run{ID: id, Client: protocol.Head(req.Client, shownName), Language: languageName(req.Language), Command: heads(req.Command), Code: protocol.Head(req.Code, shownCode),
 		CodeBytes: len(req.Code), Cwd: protocol.Head(req.Cwd, shownCode), SessionName: protocol.Head(req.SessionName, shownName), Session: req.Session, Profile: profileName(req.Allow), Started: started}
+}
+
+// languageName is a language's own name for an alias, so that runs are found under one; what is none is kept as it was said.
+func languageName(said string) string {
+	if lang, err := env.Lookup(said); err == nil {
+		return lang.Name
+	}
+	return protocol.Head(said, shownName)
 }
 
 func profileName(a *protocol.Allowance) string {

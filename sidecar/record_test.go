@@ -28,6 +28,15 @@ func TestPolicyText(t *testing.T) {
 	}
 }
 
+func TestShownLanguage(t *testing.T) {
+	for said, want := range map[string]string{"py": "python", "Python": "python", "sh": "bash", "": "", "cobol": "cobol"} {
+		req := protocol.RunRequest{RunParams: protocol.RunParams{Language: said}}
+		if got := Shown("1", req, time.Now()).Language; got != want {
+			t.Errorf("%q is shown as %q, want %q", said, got, want)
+		}
+	}
+}
+
 func TestConcealed(t *testing.T) {
 	values := map[string]string{"TOKEN": "hunter2", "LONGER": "hunter2-and-more", "FLAG": "1", "EMPTY": ""}
 	for text, want := range map[string]string{

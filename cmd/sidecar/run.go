@@ -228,8 +228,19 @@ func variables(list []string) (map[string]string, error) {
 	return out, nil
 }
 
-// maxScript is how much of a file or standard input is read as code; the settings' limit is checked later.
-const maxScript = 64 << 20
+// maxScript is how long a file or standard input may be that is code, in bytes; the settings' limit is checked later.
+const maxScript = 32 << 20
+
+var errTooLong = fmt.Errorf("it is longer than %d MiB", maxScript>>20)
+
+// readCode reads all of it, or none: of a program that is cut off, what comes first would run.
+func readCode(from io.Reader) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(from, maxScript+1))
+	if err == nil && len(b) > maxScript {
+		return nil, errTooLong
+	}
+	return b, err
+}
 
 // file reads the code from a file or standard input.
 func (r *runFlags) file(name string, p *protocol.RunParams, t terminal) error {
@@ -239,12 +250,15 @@ func (r *runFlags) file(name string, p *protocol.RunParams, t terminal) error {
 		if p.Language == "" {
 			return usage("name it with --language", "code from standard input needs a language")
 		}
-		b, err = io.ReadAll(io.LimitReader(t.in, maxScript))
+		b, err = readCode(t.in)
 	} else {
 		b, err = readScript(name)
 	}
 	if err != nil {
 		hint := "give an existing file, or - for standard input"
+		if errors.Is(err, errTooLong) {
+			hint = "have its interpreter read it: sidecar run -- PROGRAM FILE"
+		}
 		if errors.Is(err, fs.ErrNotExist) {
 			hint += "; for a command: sidecar run --"
 			for _, word := range append([]string{name}, p.Args...) {
@@ -276,7 +290,7 @@ func readScript(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxScript))
+	return readCode(f)
 }
 
 // input is what the program reads: standard input, unless that was the code. A terminal is passed on only to
