@@ -26,6 +26,7 @@ func (t *tree) fileAppeared(n *node, name string) {
 	defer t.mu.Unlock()
 	t.nameAppeared(n, name)
 	t.oddInGit(n, name, byEvent)
+	t.oddRef(n, name, byEvent)
 	t.notice(n, name, false, byEvent)
 	if len(t.runs) == 0 && maySocket(name) {
 		t.noticeSocket(n, name)
@@ -43,6 +44,7 @@ func (t *tree) fileChanged(n *node, name string) {
 	for r := range t.runs {
 		r.changedUnheld(n, name)
 	}
+	t.oddRef(n, name, byEvent)
 	t.contentChanged(n, name)
 }
 

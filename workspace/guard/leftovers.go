@@ -3,6 +3,7 @@
 package guard
 
 import (
+	"cmp"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -24,6 +25,7 @@ var leftovers = []leftover{
 	{"rebase-merge", "strategy", "git executes the merge strategy that it names when the rebase is continued", isOddStrategy},
 	{"sequencer", "opts", "git executes the merge strategy that it names when the cherry-pick or revert is continued", isOddOption},
 	{"rebase-apply", "apply-opt", "git applies the patches that are left with these options when git am is continued", isOddApply},
+	{"", "MERGE_RR", "git commit writes what rr-cache holds over the files that it names, wherever they lie, or keeps their content there", isRecord},
 }
 
 var leftoverNames = func() (names []string) {
@@ -33,11 +35,11 @@ var leftoverNames = func() (names []string) {
 	return names
 }()
 
-func (l leftover) name() string { return l.folder + "/" + l.file }
+func (l leftover) name() string { return strings.TrimPrefix(l.folder+"/"+l.file, "/") }
 
 // judge looks at the file in a git directory. What a run is in the middle of passes, so it is doubtful till the end.
 func (l leftover) judge(fd int) *charge {
-	sub, err := unix.Openat(fd, l.folder, folderFlags, 0)
+	sub, err := unix.Openat(fd, cmp.Or(l.folder, "."), folderFlags, 0)
 	if err != nil {
 		return nil
 	}
@@ -47,8 +49,8 @@ func (l leftover) judge(fd int) *charge {
 		return nil
 	}
 	c := &charge{name: l.name(), st: st, doubtful: true, reason: l.reason}
-	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(line); line != "" && l.executes(line) {
+	for _, line := range linesOf(string(text)) {
+		if l.executes(line) {
 			c.lines = append(c.lines, line)
 		}
 	}
@@ -57,6 +59,20 @@ func (l leftover) judge(fd int) *charge {
 	}
 	return c
 }
+
+// linesOf are a text's lines, or records that a NUL byte ends, without what is blank.
+func linesOf(text string) (lines []string) {
+	for _, line := range strings.FieldsFunc(text, func(c rune) bool { return c == '\n' || c == 0 }) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// isRecord: each record of MERGE_RR names a conflict and a file (rerere.c), of which any may be a link by the time that git reads
+// it. Without them git only keeps no note of how a conflict of the run's was solved.
+func isRecord(string) bool { return true }
 
 func isExecLine(line string) bool {
 	word, _, _ := strings.Cut(strings.ReplaceAll(line, "\t", " "), " ")
@@ -99,8 +115,8 @@ func isOddApply(line string) bool {
 // addsLines says that a file executes something that its former text did not.
 func (c *charge) addsLines(before string) bool {
 	had := map[string]bool{}
-	for line := range strings.Lines(before) {
-		had[strings.TrimSpace(line)] = true
+	for _, line := range linesOf(before) {
+		had[line] = true
 	}
 	for _, line := range c.lines {
 		if !had[line] {

@@ -58,7 +58,7 @@ func (t *tree) watch(fd int, k kind) int32 {
 	switch {
 	case k&single != 0:
 		mask = maskFile
-	case k&(gitDir|admin|hooks|obeyed|vcs) != 0:
+	case k&(gitDir|admin|hooks|obeyed|vcs|refs) != 0:
 		mask = maskContent
 	}
 	if t.notify == nil || t.short != "" || t.closed {

@@ -3,6 +3,7 @@
 package guard
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -48,6 +49,8 @@ type runState struct {
 	armed map[string]bool
 	// links are symbolic links in git directories; true: made since.
 	links map[string]bool
+	// refs are references that lead out of refs; true: made since.
+	refs map[string]bool
 	// former is what held configs had, while they were held.
 	former map[string]string
 	// pipes are what may be named pipes where git reads; true: made since.
@@ -64,7 +67,7 @@ func newRun(t *tree, o BeginOptions) *runState {
 	r := &runState{t: t, id: cleanID(o.RunID), start: o.Start.UnixNano(), began: time.Now(), storm: o.Storm, replaced: o.Replaced, held: map[string]bool{}, again: map[string]bool{}, open: map[string]bool{},
 		before: map[string]bool{}, snaps: map[string]*snapshot{}, sites: map[string]bool{}, maybe: map[string]*item{},
 		noticed: map[string]*item{}, watched: map[string]*watchedState{}, names: map[string]int{},
-		locks: map[string]bool{}, failed: map[string]bool{}, armed: map[string]bool{}, links: map[string]bool{}, pipes: map[string]bool{}, former: map[string]string{},
+		locks: map[string]bool{}, failed: map[string]bool{}, armed: map[string]bool{}, links: map[string]bool{}, pipes: map[string]bool{}, refs: map[string]bool{}, former: map[string]string{},
 		touched: map[string]bool{}, clean: map[string]bool{}, folderHolds: map[string]bool{}}
 	// The caller's clock may be finer than the one files are stamped with.
 	r.start -= int64(clockTick)
@@ -294,7 +297,7 @@ func (s *snapshot) size() (n int) {
 var stampedOnly = func() []string {
 	names := append([]string{indexFile}, oldRemotes...)
 	for _, l := range leftovers {
-		names = append(names, l.folder)
+		names = append(names, cmp.Or(l.folder, l.file))
 	}
 	return names
 }()

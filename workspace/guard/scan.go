@@ -32,7 +32,7 @@ var vendors = map[string]bool{"node_modules": true, "bower_components": true, "s
 	"dist-packages": true, "vendor": true}
 
 // gitData are a git dir's folders of mere data that may be very many; their names are git's own doing.
-var gitData = map[string]bool{"lfs": true, "rr-cache": true}
+var gitData = map[string]bool{"lfs": true}
 
 // isFanOut tells a folder of loose objects, "objects/ab".
 func isFanOut(name string) bool {
@@ -46,7 +46,9 @@ type sight struct {
 	other   []string
 	sockets []string
 	// odd are symbolic links, in a git directory only, and named pipes where git reads.
-	odd   []string
+	odd []string
+	// refs are a git directory's references.
+	refs  []string
 	marks marks
 	// cut says that there was more than is kept.
 	cut bool
@@ -63,6 +65,8 @@ func (t *tree) look(fd int, buf []byte, k kind) (s sight, err error) {
 			s.sockets = append(s.sockets, string(name))
 		case typ == unix.DT_LNK && k&(gitDir|admin|inGit) != 0:
 			s.odd = append(s.odd, string(name))
+		case typ == unix.DT_REG && isRef(k, string(name)):
+			s.refs = append(s.refs, string(name))
 		case typ == unix.DT_FIFO && (k&(gitDir|admin|inGit) != 0 || bytes.HasPrefix(name, []byte(".git"))):
 			s.odd = append(s.odd, string(name))
 		case string(name) == ".git":
@@ -163,6 +167,9 @@ func (t *tree) note(n *node, s sight, how origin, fd int) []*node {
 	for _, name := range s.odd {
 		t.oddInGit(n, name, how)
 	}
+	for _, name := range s.refs {
+		t.oddRef(n, name, how)
+	}
 	for _, name := range s.other {
 		t.notice(n, name, false, how)
 	}
@@ -219,7 +226,7 @@ func (t *tree) sub(n *node, name string, how origin) *node {
 
 // subKind tells what a subfolder is by its name and where it lies.
 func subKind(n *node, name string) (k kind, skip bool) {
-	k = n.kind & inherited
+	k = n.kind & (inherited | refs)
 	switch {
 	case name == ".git":
 		return k | gitDir | inGit, false
@@ -244,6 +251,8 @@ func subKind(n *node, name string) (k kind, skip bool) {
 		k |= admins
 	case "objects":
 		k |= objects
+	case "refs":
+		k |= refs
 	}
 	return k, gitData[name] && n.kind&inGit != 0
 }

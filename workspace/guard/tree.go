@@ -30,6 +30,8 @@ const (
 	inGit
 	// vcs is the folder of another version control system.
 	vcs
+	// refs is a git dir's folder of references, and what is below it.
+	refs
 	// single is no folder but a file with a watch of its own.
 	single
 )

@@ -242,6 +242,7 @@ func (w *Watch) audit(complete bool) []Finding {
 		}
 	}
 	t.auditLinks(r)
+	t.auditRefs(r)
 	t.auditWatched(r)
 	t.auditObeyed(r)
 	t.mu.Unlock()
@@ -251,6 +252,7 @@ func (w *Watch) audit(complete bool) []Finding {
 	defer t.mu.Unlock()
 	t.clearLocks(r, left, isLeft)
 	t.auditLinks(r)
+	t.auditRefs(r)
 	t.auditSites(r)
 	if complete {
 		delete(t.runs, r)
