@@ -97,6 +97,7 @@ var asked = map[string]string{
 	"attacks/git-init-plain":                `make .git; make .GIT; make .git/config; +make git`,
 	"attacks/git-logs-symlink":              byAudit + "links in a git dir, which git itself makes",
 	"attacks/git-worktrees-link":            byAudit + "links in a git dir, which git itself makes",
+	"attacks/git-rebase-update-refs":        byAudit + "what git keeps of a rebase",
 	"attacks/git-rerere":                    byAudit + "records of conflicts, which git itself writes",
 	"attacks/git-rerere-link":               byAudit + "links in a git dir, which git itself makes",
 	"attacks/git-reference-out":             byAudit + "references, which git itself writes",

@@ -23,6 +23,7 @@ type leftover struct {
 var leftovers = []leftover{
 	{"rebase-merge", "git-rebase-todo", "git executes its exec lines when the rebase is continued", isExecLine},
 	{"rebase-merge", "strategy", "git executes the merge strategy that it names when the rebase is continued", isOddStrategy},
+	{"rebase-merge", "update-refs", "git writes a commit's id to what it names when the rebase is continued", isOddUpdate},
 	{"sequencer", "opts", "git executes the merge strategy that it names when the cherry-pick or revert is continued", isOddOption},
 	{"rebase-apply", "apply-opt", "git applies the patches that are left with these options when git am is continued", isOddApply},
 	{"", "MERGE_RR", "git commit writes what rr-cache holds over the files that it names, wherever they lie, or keeps their content there", isRecord},
@@ -68,6 +69,12 @@ func linesOf(text string) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// isOddUpdate reads a line of rebase-merge/update-refs: a reference, what it was and what it becomes, each on its own line. git takes
+// any name of its directory for one.
+func isOddUpdate(line string) bool {
+	return !strings.HasPrefix(line, "refs/") && strings.Trim(line, "0123456789abcdef") != ""
 }
 
 // isRecord: each record of MERGE_RR names a conflict and a file (rerere.c), of which any may be a link by the time that git reads

@@ -41,7 +41,8 @@ func TestLeftoversExecute(t *testing.T) {
 		{"strategy", "ort", false}, {"strategy", "../evil", true}, {"strategy", "evil", true},
 		{"opts", "[options]", false}, {"opts", "strategy = ours", false}, {"opts", "strategy = ../evil", true},
 		{"opts", "strategy=../evil", true}, {"opts", `edit = \`, true}, {"opts", "[options] strategy = ../evil", true}, {"opts", "record-origin = true", false},
-		{"apply-opt", "'-p1' '--whitespace=fix'", false}, {"apply-opt", "'--build-fake-ancestor=/x'", true}, {"apply-opt", "'--directory=x'", true},
+		{"update-refs", "refs/heads/main", false}, {"update-refs", "3b18e512dba79e4c8300dd08aeb37f8e728b8dad", false}, {"update-refs", "commondir", true},
+		{"MERGE_RR", "a\tf", true}, {"apply-opt", "'-p1' '--whitespace=fix'", false}, {"apply-opt", "'--build-fake-ancestor=/x'", true}, {"apply-opt", "'--directory=x'", true},
 	} {
 		if got := byName[tt.file].executes(tt.line); got != tt.want {
 			t.Errorf("%s: %q: got %v, want %v", tt.file, tt.line, got, tt.want)
