@@ -172,6 +172,9 @@ func (r *runFlags) finish(result protocol.RunResult, t terminal) error {
 	} else {
 		report(t, result)
 	}
+	if r.verbose {
+		say(t, oneLine(done(result)))
+	}
 	if err := showTrace(t, r.trace, result); err != nil {
 		return err
 	}
@@ -179,6 +182,18 @@ func (r *runFlags) finish(result protocol.RunResult, t terminal) error {
 		return exitStatus(result.ExitStatus())
 	}
 	return nil
+}
+
+// done says what was done, for who asked to be told: `sidecar show ID` has the rest.
+func done(r protocol.RunResult) string {
+	parts := []string{"run " + r.ID, "in " + r.Workspace, "environment " + r.Environment}
+	if r.Interpreter != "" {
+		parts = append(parts, "by "+r.Interpreter)
+	}
+	if r.Start != "" {
+		parts = append(parts, r.Start)
+	}
+	return strings.Join(append(parts, time.Duration(r.Duration).Round(time.Millisecond).String()), ", ")
 }
 
 // params are the request, without its standard input.
