@@ -11,29 +11,48 @@ import (
 // builtin is the origin of what nobody set.
 var builtin = origin{name: "default"}
 
+// Explained is an effective setting.
+type Explained struct {
+	// Key is its name in a file: "limits.timeout".
+	Key string `json:"key"`
+	// Value is as a file would have it, in one line.
+	Value string `json:"value"`
+	// From are all that shaped it: files with their lines, variables, "default".
+	From []string `json:"from"`
+	// Variable is the environment variable that sets it; those of profiles have none. Want says what a value looks like.
+	Variable string `json:"variable,omitempty"`
+	Want     string `json:"want"`
+	// Project says that a project's .sidecar.yaml may narrow it.
+	Project bool `json:"project"`
+}
+
 // Explain lists each effective value and where it comes from. Values of variables are left out: they may be
 // secrets, and people paste this into reports.
-func (s Settings) Explain() string {
-	var b strings.Builder
+func (s Settings) Explain() []Explained {
 	if s.Network.AllowedDomains == nil {
 		s.Network.AllowedDomains = s.narrowed.domains
 	}
+	var all []Explained
 	for _, f := range slices.Concat(schema(), s.profileFields()) {
-		fmt.Fprintf(&b, "%-23s %-14s # %s\n", f.key, show(f.in(&s)), s.origins(f.key))
+		all = append(all, Explained{Key: f.key, Value: show(f.in(&s)), From: s.origins(f.key), Variable: f.variable(), Want: f.want(), Project: f.mayNarrow()})
 	}
-	return b.String()
+	return all
+}
+
+// String is a line for people.
+func (e Explained) String() string {
+	return fmt.Sprintf("%-23s %-14s # %s", e.Key, e.Value, strings.Join(e.From, ", "))
 }
 
 // origins are all that shaped a value.
-func (s Settings) origins(key string) string {
-	if len(s.from[key]) == 0 {
-		return builtin.String()
-	}
-	var all []string
+func (s Settings) origins(key string) (all []string) {
 	for _, o := range s.from[key] {
 		all = append(all, o.String())
 	}
-	return strings.Join(all, ", ")
+	if len(all) == 0 {
+		return []string{builtin.String()}
+	}
+	return all
 }
 
 // origin is the last of them.

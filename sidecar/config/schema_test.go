@@ -172,7 +172,11 @@ log.files               4              # default
 profiles.claude.home    kept           # user.yaml:6
 profiles.claude.env     {A: "…", B: {command: [pass, "…"]}} # user.yaml:5
 `
-	if diff := cmp.Diff(want[1:], strings.ReplaceAll(s.Explain(), dir+string(filepath.Separator), "")); diff != "" {
+	explained := ""
+	for _, e := range s.Explain() {
+		explained += e.String() + "\n"
+	}
+	if diff := cmp.Diff(want[1:], strings.ReplaceAll(explained, dir+string(filepath.Separator), "")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
