@@ -1,11 +1,13 @@
 package sidecar
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"net"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,24 +116,23 @@ func named(path string) string {
 	return strconv.Quote(path)
 }
 
-// requested looks up the files of the host that a request names. Those that lie in what is declared are there anyway; for
-// others a person is asked.
+// requested looks up the files of the host that a request names. Those that lie in the workspace, or in what is declared, are
+// there anyway, as a run sees them; for others a person is asked. An agent may have chosen the paths: until somebody says
+// yes, no answer tells whether one exists, what it is, or where it leads.
 func (e *Engine) requested(ctx context.Context, r Request, h declared.Host, have []declared.Mount) ([]declared.Mount, error) {
 	var all []declared.Mount
 	for _, list := range []struct {
 		key   string
 		texts []string
 		write bool
-	}{{"writableFiles", r.Params.WritableFiles, true}, {"files", r.Params.Files, false}} {
+	}{{"writable_files", r.Params.WritableFiles, true}, {"files", r.Params.Files, false}} {
 		for _, text := range list.texts {
-			m, err := declared.Find(declared.Path{Key: list.key, Text: text, Write: list.write}, h)
-			if err != nil {
-				return nil, err
-			}
-			if declared.Covers(have, m) {
+			p := declared.Path{Key: list.key, Text: absolute(h.Workspace[0], text), Write: list.write}
+			if declared.Shows(h, have, p) {
 				continue
 			}
-			if err := e.approvesFile(ctx, r, m); err != nil {
+			m, err := e.approved(ctx, r, h, p)
+			if err != nil {
 				return nil, err
 			}
 			all = append(all, m)
@@ -140,19 +141,52 @@ func (e *Engine) requested(ctx context.Context, r Request, h declared.Host, have
 	return all, nil
 }
 
-func (e *Engine) approvesFile(ctx context.Context, r Request, m declared.Mount) error {
-	verb, setting, what := "read", "files.ro_files", named(m.Source)
-	if m.Folder {
-		setting, what = "files.ro_dirs", "the folder "+what
+// absolute is a path that a request names: a relative one starts from the workspace's root.
+func absolute(root, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
 	}
-	if m.Write {
-		verb, setting = "change", strings.Replace(setting, "ro_", "rw_", 1)
+	return filepath.Join(root, path)
+}
+
+// approved is a file of the host that a person says yes to. They are asked also about what cannot be had, or how long the
+// answer takes would tell.
+func (e *Engine) approved(ctx context.Context, r Request, h declared.Host, p declared.Path) (declared.Mount, error) {
+	if err := declared.Never(p.Text); err != nil {
+		return declared.Mount{}, bad("", "%s: %s: %v", p.Key, named(p.Text), err)
 	}
-	setting += ": [" + named(m.Source) + "]"
-	q := protocol.Question{Kind: protocol.AskFiles, Subject: m.Source, Text: "May this run " + verb + " " + what + "?", Setting: setting}
-	if r.ask(ctx, q).Yes() {
-		return nil
+	verb, list := "read", "files.ro_"
+	if p.Write {
+		verb, list = "change", "files.rw_"
 	}
-	return &protocol.Error{Kind: protocol.Denied, Message: fmt.Sprintf("the run may not %s %s, which lies outside of the workspace", verb, what),
-		Hint: "a person allows it in the settings: " + setting}
+	if r.Approve != nil {
+		m, err := declared.Find(p, h)
+		kind := "files"
+		if m.Folder {
+			kind = "dirs"
+		}
+		q := protocol.Question{Kind: protocol.AskFiles, Subject: cmp.Or(m.Source, p.Text), Text: "May this run " + verb + " " + found(p, m, err) + "?", Setting: list + kind + ": [" + named(p.Text) + "]"}
+		if r.ask(ctx, q).Yes() {
+			return m, err
+		}
+	}
+	return declared.Mount{}, &protocol.Error{Kind: protocol.Denied, Message: fmt.Sprintf("the run may not %s %s, which lies outside of the workspace", verb, named(p.Text)),
+		Hint: fmt.Sprintf("a person allows it in the settings: %[1]sfiles: [%[2]s], or %[1]sdirs where it is a folder", list, named(p.Text))}
+}
+
+// found says to a person what a path is.
+func found(p declared.Path, m declared.Mount, err error) string {
+	what := named(p.Text)
+	switch {
+	case declared.IsMissing(err):
+		return what + ", which does not exist"
+	case err != nil:
+		return what + ", which no run can have"
+	case m.Folder:
+		what = "the folder " + what
+	}
+	if m.Source != p.Text {
+		what += ", which leads to " + named(m.Source)
+	}
+	return what
 }

@@ -52,6 +52,11 @@ func checkTexts(p protocol.RunParams) error {
 			return bad("leave it out", "%q has a NUL byte", s)
 		}
 	}
+	for _, path := range slices.Concat(p.Files, p.WritableFiles) {
+		if err := checkPath(path); err != nil {
+			return err
+		}
+	}
 	for name, value := range p.Env {
 		if !variable.MatchString(name) {
 			return bad("use letters, digits and _", "%q is no name for an environment variable", name)
@@ -59,6 +64,20 @@ func checkTexts(p protocol.RunParams) error {
 		if strings.IndexByte(value, 0) >= 0 {
 			return bad("leave it out", "the environment variable %s has a NUL byte", name)
 		}
+	}
+	return nil
+}
+
+// checkPath refuses what is no path of a file as it stands. Nothing in it is expanded: an answer would tell a variable's value.
+func checkPath(path string) error {
+	const hint = "give an absolute path, or one from the workspace's root"
+	switch {
+	case path == "":
+		return bad(hint, "an empty path in files or writable_files")
+	case path[0] == '~' || path[0] == '$':
+		return bad(hint+` ("./$x" where a name begins so)`, "the path %q begins with %q, which stands for nothing here", path, path[:1])
+	case strings.IndexByte(path, 0) >= 0:
+		return bad("leave it out", "the path %q has a NUL byte", path)
 	}
 	return nil
 }

@@ -1,22 +1,34 @@
 package declared
 
+import (
+	"errors"
+	"slices"
+)
+
 // Find looks one path up that is a file or a folder, whichever it is. The error is a *protocol.Error.
 func Find(p Path, h Host) (Mount, error) {
+	if text, err := h.expand(p.Text); err == nil {
+		w, err := h.walk(text)
+		p.Folder = err == nil && w.info.IsDir()
+	}
 	mounts, err := Resolve([]Path{p}, h)
 	if err != nil {
-		p.Folder = true
-		var other error
-		if mounts, other = Resolve([]Path{p}, h); other != nil {
-			return Mount{}, err
-		}
+		return Mount{}, err
 	}
 	return mounts[0], nil
 }
 
-// Covers says whether mounts show what another one would, with its rights.
-func Covers(mounts []Mount, m Mount) bool {
-	outer := around(m.Target, mounts)
-	return outer != nil && (outer.Write || !m.Write) && outer.Source+m.Target[len(outer.Target):] == m.Source
+// IsMissing says whether an error is about what does not exist.
+func IsMissing(err error) bool { return errors.Is(err, errMissing) }
+
+// Shows says whether a run has a path, which is absolute, at its own place anyway: in the workspace, or in one of mounts that
+// has its rights. Nothing is looked at: what there is, the run sees for itself.
+func Shows(h Host, mounts []Mount, p Path) bool {
+	if slices.ContainsFunc(h.Workspace, func(folder string) bool { return inside(p.Text, folder) }) {
+		return true
+	}
+	outer := around(p.Text, mounts)
+	return outer != nil && (outer.Write || !p.Write)
 }
 
 // Arrange sorts mounts of several lists, outer ones first, as Resolve does.

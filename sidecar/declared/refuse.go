@@ -25,7 +25,8 @@ func (h Host) refuse(it item) error {
 	return h.refuseWorkspace(it)
 }
 
-func (h Host) refused(path string, write bool) error {
+// Never says why a path is never shown, on no machine.
+func Never(path string) error {
 	if path == "/" {
 		return errors.New("is everything: name the folders that are meant")
 	}
@@ -33,6 +34,13 @@ func (h Host) refused(path string, write bool) error {
 		if inside(path, folder) || inside(folder, path) {
 			return fmt.Errorf("has %s, which runs never see; sockets are named in network.sockets", folder)
 		}
+	}
+	return nil
+}
+
+func (h Host) refused(path string, write bool) error {
+	if err := Never(path); err != nil {
+		return err
 	}
 	for _, folder := range h.Own {
 		if inside(path, folder) || inside(folder, path) {

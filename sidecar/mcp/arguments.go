@@ -157,10 +157,14 @@ func (a *runArguments) check() error {
 }
 
 // outside is those of the paths that lie outside the workspace; what is in it is there anyway, at its own path. Relative
-// ones start from the root; ~ and variables are the engine's to expand.
+// ones start from the root. What is no path as it stands is the engine's to refuse.
 func outside(root string, paths []string) []string {
 	var all []string
 	for _, path := range paths {
+		if path == "" {
+			all = append(all, path)
+			continue
+		}
 		if !filepath.IsAbs(path) && !strings.HasPrefix(path, "~") && !strings.HasPrefix(path, "$") {
 			path = filepath.Join(root, path)
 		}

@@ -65,8 +65,8 @@ func TestBadArguments(t *testing.T) {
 
 func TestFilesOutsideTheWorkspace(t *testing.T) {
 	inside := []string{"a", "./b", "/w/c", "/w", "d/../e", "/w/x/../y", "a$b", "a~"}
-	got := outside("/w", append(inside, "/w/../etc/passwd", "../x", "/wx", "/home/me/.ssh", "~/.netrc", "$HOME/x", "."))
-	want := []string{"/w/../etc/passwd", "/x", "/wx", "/home/me/.ssh", "~/.netrc", "$HOME/x"}
+	got := outside("/w", append(inside, "/w/../etc/passwd", "../x", "/wx", "/home/me/.ssh", "~/.netrc", "$HOME/x", "", "."))
+	want := []string{"/w/../etc/passwd", "/x", "/wx", "/home/me/.ssh", "~/.netrc", "$HOME/x", ""}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

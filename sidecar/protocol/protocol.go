@@ -22,7 +22,8 @@ type RunParams struct {
 	// Packages are packages of nixpkgs that the run needs beside its language: "ripgrep", "python3Packages.numpy".
 	Packages []string `json:"packages,omitempty"`
 	// Files are files and folders of the host that the run may read, WritableFiles those that it may change as well: those
-	// that the settings show runs anyway, or that a person approves. Absolute, or with ~ at their start.
+	// that the settings show runs anyway, or that a person approves. Absolute, or relative to the workspace's root; neither ~
+	// nor variables are expanded.
 	Files         []string `json:"files,omitempty"`
 	WritableFiles []string `json:"writableFiles,omitempty"`
 	// Args are further arguments of the program that Code is.

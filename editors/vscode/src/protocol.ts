@@ -113,7 +113,7 @@ export interface RunParams {
   environment?: string;
   /** packages are packages of nixpkgs that the run needs beside its language: "ripgrep", "python3Packages.numpy". */
   packages?: string[];
-  /** files are files and folders of the host that the run may read, WritableFiles those that it may change as well: those that the settings show runs anyway, or that a person approves. Absolute, or with ~ at their start. */
+  /** files are files and folders of the host that the run may read, WritableFiles those that it may change as well: those that the settings show runs anyway, or that a person approves. Absolute, or relative to the workspace's root; neither ~ nor variables are expanded. */
   files?: string[];
   writableFiles?: string[];
   /** args are further arguments of the program that Code is. */

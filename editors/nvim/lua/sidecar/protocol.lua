@@ -96,7 +96,7 @@ M.version = 1
 ---@field command? string[] command is a program and its arguments, found through the sandbox's PATH.
 ---@field environment? string environment is the id of an environment (sidecar/envs); "" lets the settings and Packages decide.
 ---@field packages? string[] packages are packages of nixpkgs that the run needs beside its language: "ripgrep", "python3Packages.numpy".
----@field files? string[] files are files and folders of the host that the run may read, WritableFiles those that it may change as well: those that the settings show runs anyway, or that a person approves. Absolute, or with ~ at their start.
+---@field files? string[] files are files and folders of the host that the run may read, WritableFiles those that it may change as well: those that the settings show runs anyway, or that a person approves. Absolute, or relative to the workspace's root; neither ~ nor variables are expanded.
 ---@field writableFiles? string[]
 ---@field args? string[] args are further arguments of the program that Code is.
 ---@field stdin? string stdin is what the program reads on standard input, as UTF-8 text. Where there is none, that is the null device.
