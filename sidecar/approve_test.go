@@ -120,3 +120,27 @@ func TestPathsOfRequests(t *testing.T) {
 		}
 	}
 }
+
+// TestWorkingFolders: of what lies outside nothing is told, not even through a link that a run made.
+func TestWorkingFolders(t *testing.T) {
+	root, h, _ := machine(t)
+	ws := h.Workspace[0]
+	for name, to := range map[string]string{"to-dir": "../dir", "to-nothing": "../nothing", "to-below": root + "/file/below", "to-none": "none"} {
+		if err := os.Symlink(to, filepath.Join(ws, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for cwd, want := range map[string]string{
+		"": "", ".": "", "none": "no such file or directory", "none/x": "no such file or directory", "to-none": "no such file or directory",
+		"..": "outside", "../dir": "outside", "../nothing": "outside", "../file/below": "outside", "/nowhere": "outside", "to-dir": "outside", "to-nothing": "outside",
+		"to-below": "outside", "to-nothing/x": "outside",
+	} {
+		_, err := workingDir(ws, cwd)
+		if want == "outside" {
+			want = "is outside the workspace"
+		}
+		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", cwd, err, want)
+		}
+	}
+}

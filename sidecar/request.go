@@ -1,11 +1,15 @@
 package sidecar
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -84,18 +88,33 @@ func checkPath(path string) error {
 
 // workingDir resolves a request's cwd, which must be an existing folder of the workspace.
 func workingDir(root, cwd string) (string, error) {
+	const hint = "give a folder of the workspace, absolute or relative to its root"
 	dir := cwd
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(root, dir)
 	}
 	real, err := filepath.EvalSymlinks(dir)
+	switch {
+	case err == nil && sandbox.Inside(real, root):
+		return real, nil
+	case err == nil || leadsOut(root, dir): // what is there, if anything, the request is not told
+		return "", bad(hint, "the working folder %q is outside the workspace %q", cwd, root)
+	}
+	return "", bad(hint, "the working folder %q: %v", cwd, err)
+}
+
+// leadsOut says whether a path that cannot be followed to its end leaves the workspace, by itself or by a link.
+func leadsOut(root, path string) bool {
+	in, err := os.OpenRoot(root)
 	if err != nil {
-		return "", bad("give a folder of the workspace, absolute or relative to its root", "the working folder %q: %v", cwd, err)
+		return false
 	}
-	if !sandbox.Inside(real, root) {
-		return "", bad("give a folder of the workspace, absolute or relative to its root", "the working folder %q is outside the workspace %q", cwd, root)
+	defer in.Close()
+	rel, err := filepath.Rel(root, path)
+	if err == nil {
+		_, err = in.Stat(rel)
 	}
-	return real, nil
+	return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
 }
 
 // timeout is how long the run may last.
