@@ -278,18 +278,41 @@ func TestOwnFileInWorkspace(t *testing.T) {
 // TestOwnFileToCome: a run must not write the first config of somebody whose workspace is the folder of all configs.
 func TestOwnFileToCome(t *testing.T) {
 	src, _ := fixture{}.sources(t)
-	direct := filepath.Join(src.Project, "sidecar/config.yaml")
-	dangling := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.Symlink(direct, dangling); err != nil {
-		t.Fatal(err)
+	src.User = filepath.Join(src.Project, "sidecar/config.yaml")
+	got, notes, err := Load(src)
+	want := Defaults()
+	want.Protect.Also = []string{"sidecar/config.yaml"}
+	if diff := cmp.Diff(want, got, same); diff != "" || err != nil || len(notes) != 1 {
+		t.Errorf("error %v, notes %v, -want +got:\n%s", err, notes, diff)
 	}
-	for _, src.User = range []string{direct, dangling} {
-		got, notes, err := Load(src)
-		want := Defaults()
-		want.Protect.Also = []string{"sidecar/config.yaml"}
-		if diff := cmp.Diff(want, got, same); diff != "" || err != nil || len(notes) != 1 {
-			t.Errorf("error %v, notes %v, -want +got:\n%s", err, notes, diff)
-		}
+}
+
+// TestOwnFileLost: settings that a link no longer leads to are not taken for none.
+func TestOwnFileLost(t *testing.T) {
+	for name, tc := range map[string]struct{ link, to, user, want string }{
+		"the file":            {"user.yaml", "gone/config.yaml", "user.yaml", `user.yaml: the symbolic link user.yaml leads to "gone/config.yaml", which does not exist; make what it leads to, or remove the link`},
+		"its folder":          {"config", "gone", "config/sidecar/config.yaml", `config/sidecar/config.yaml: the symbolic link config leads to "gone", which does not exist; make what it leads to, or remove the link`},
+		"through another":     {"user.yaml", "user.yaml.2", "user.yaml", `user.yaml: the symbolic link user.yaml leads to "user.yaml.2", which does not exist; make what it leads to, or remove the link`},
+		"below a file":        {"config", "system.yaml", "config/config.yaml", ""},
+		"in a folder's links": {"config", "project", "config/config.yaml", ""},
+		"none":                {"other", "gone", "user.yaml", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			src, dir := fixture{system: "limits: {processes: 9}\n"}.sources(t)
+			for link, to := range map[string]string{tc.link: tc.to, "user.yaml.2": "gone"} {
+				if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			src.User = filepath.Join(dir, tc.user)
+			got := ""
+			if _, _, err := Load(src); err != nil {
+				got = strings.ReplaceAll(err.Error(), dir+"/", "")
+			}
+			if got != tc.want {
+				t.Errorf("have %s\nwant %s", got, tc.want)
+			}
+		})
 	}
 }
 

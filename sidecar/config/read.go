@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -15,9 +16,37 @@ const (
 	maxOwn     = 1 << 20
 )
 
-// readOwn reads a file of the person or the machine; it may be a link, as dotfile managers make them.
+// readOwn reads a file of the person or the machine; it may be a link, as dotfile managers make them. One that leads to
+// nothing is a mistake: who made it has settings, which may narrow what runs may do.
 func readOwn(path string) ([]byte, error) {
-	return readBounded(path, 0, maxOwn)
+	text, err := readBounded(path, 0, maxOwn)
+	if err == nil && text == nil {
+		err = dangling(path)
+	}
+	return text, err
+}
+
+// dangling is the error for a path that a symbolic link leads to nothing: its own, or that of a folder above it.
+func dangling(path string) error {
+	for at := path; ; at = filepath.Dir(at) {
+		info, err := os.Lstat(at)
+		switch {
+		case err != nil && at == filepath.Dir(at):
+			return nil
+		case err != nil:
+			continue
+		case info.Mode()&fs.ModeSymlink == 0:
+			return nil
+		}
+		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		to, err := os.Readlink(at)
+		if err != nil {
+			return unreadable(at, err)
+		}
+		return &Error{File: path, Problem: fmt.Sprintf("the symbolic link %s leads to %q, which does not exist", at, to), Hint: "make what it leads to, or remove the link"}
+	}
 }
 
 // readProject reads a file that came with a clone: it must be a regular file itself, or it could name a secret
