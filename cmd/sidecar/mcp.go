@@ -49,8 +49,12 @@ func serveMCP(ctx context.Context, b backend, f *flags, t terminal) error {
 		dir = "/"
 	}
 	home, _ := os.UserHomeDir()
+	notes := mcp.ReplacedVariables(os.Getenv)
+	for _, n := range notes {
+		say(t, n)
+	}
 	return mcp.Serve(ctx, t.in, t.out, mcp.Options{
-		Name: "sidecar", Version: version, Log: f.log(t), Flag: f.workspace, Getenv: os.Getenv, Dir: dir, Home: home,
+		Name: "sidecar", Version: version, Log: f.log(t), Flag: f.workspace, Getenv: os.Getenv, Dir: dir, Home: home, Notes: notes,
 		Run: func(ctx context.Context, dir, _ string, p protocol.RunParams, w mcp.Watch) (protocol.RunResult, error) {
 			root, err := sidecar.Root(dir)
 			if err != nil {

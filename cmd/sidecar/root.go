@@ -13,6 +13,7 @@ import (
 
 	"code.sidecar.dev/sidecar"
 	"code.sidecar.dev/sidecar/config"
+	"code.sidecar.dev/sidecar/mcp"
 	"code.sidecar.dev/sidecar/protocol"
 	"code.sidecar.dev/sidecar/server"
 	"code.sidecar.dev/workspace"
@@ -49,6 +50,11 @@ func execute(ctx context.Context, args []string, t terminal) int {
 	root.SetArgs(args)
 	root.SetOut(t.out)
 	root.SetErr(t.err)
+	if c, rest, err := root.Find(args); err == nil && c.Name() == "mcp" {
+		if err := mcp.ReplacedFlag(rest); err != nil {
+			return status(c.CommandPath(), err, t)
+		}
+	}
 	c, err := root.ExecuteContextC(ctx)
 	return status(c.CommandPath(), err, t)
 }

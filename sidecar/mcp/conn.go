@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -45,6 +46,8 @@ type conn struct {
 	roots   *roots
 	outputs outputs
 	waits   waits
+	// told says that a result had the notes of the start.
+	told atomic.Bool
 	// turn holds a token while a person is asked, in the revisions in which that is a request of ours.
 	turn chan struct{}
 	ctx  context.Context

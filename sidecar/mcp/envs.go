@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"code.sidecar.dev/sidecar/env"
@@ -57,6 +58,7 @@ func (c *conn) listEnvs(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 	if err != nil {
 		return failure(err), nil
 	}
+	where.notes = slices.Concat(where.notes, c.untold())
 	return envsResult(envs, where), nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"code.sidecar.dev/sidecar/env"
@@ -74,9 +75,17 @@ func (c *conn) do(ctx context.Context, where choice, params protocol.RunParams, 
 	if result.WorkspaceSource == "" {
 		result.WorkspaceSource = where.source
 	}
-	result.Notes = append(result.Notes, where.notes...)
+	result.Notes = slices.Concat(result.Notes, where.notes, c.untold())
 	c.outputs.remember(result)
 	return runResult(result)
+}
+
+// untold are the notes that no result had yet.
+func (c *conn) untold() []string {
+	if c.told.Swap(true) {
+		return nil
+	}
+	return c.o.Notes
 }
 
 // failed is failure, where the log of a build that failed is a resource.

@@ -53,6 +53,8 @@ type Options struct {
 	Flag string
 	// Getenv reads the host's environment; nil is an empty one.
 	Getenv func(string) string
+	// Notes are for the person: the first result has them.
+	Notes []string
 	// Dir is the working folder, Home the user's home; both absolute.
 	Dir, Home string
 	// Run does a run; Envs lists the environments.
