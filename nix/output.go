@@ -29,8 +29,8 @@ type Output struct {
 
 var outputAttr = compiled(`^[A-Za-z0-9_][A-Za-z0-9_+-]*(?:\.[A-Za-z0-9_][A-Za-z0-9_+-]*){0,7}$`)
 
-// check says whether the output can be asked for.
-func (o Output) check() error {
+// Check says whether the output can be asked for. The error is a *SpecError.
+func (o Output) Check() error {
 	if o.Attr != "" && (len(o.Attr) > 200 || !outputAttr().MatchString(o.Attr)) {
 		return &SpecError{Field: "attribute", Value: o.Attr, Reason: "it has names with letters, digits, _, + and -, joined by dots"}
 	}

@@ -77,7 +77,7 @@ type plan struct {
 // *DeniedError.
 func (s Spec) Check() error {
 	if s.Output.isSet() {
-		return s.Output.check()
+		return s.Output.Check()
 	}
 	_, err := s.plan()
 	return err

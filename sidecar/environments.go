@@ -50,11 +50,19 @@ func (e *Engine) Environments(root string) ([]protocol.Environment, error) {
 	}
 	flakes := e.flakes()
 	for _, id := range slices.Sorted(maps.Keys(flakes)) {
+		if err := output(flakes[id]).Output.Check(); err != nil {
+			list = append(list, broken(id, err.Error()))
+			continue
+		}
 		list = append(list, e.listed(root, id, output(flakes[id]), protocol.Environment{Summary: flakes[id], Languages: []protocol.Language{}}))
 	}
 	built := e.prebuilt()
 	for _, id := range slices.Sorted(maps.Keys(built)) {
-		list = append(list, e.listed(root, id, nix.Spec{Output: nix.Output{Path: built[id]}}, protocol.Environment{Summary: built[id], Languages: []protocol.Language{}}))
+		if built[id].broken != "" {
+			list = append(list, broken(id, built[id].broken+": build it anew, or remove it"))
+			continue
+		}
+		list = append(list, e.listed(root, id, nix.Spec{Output: nix.Output{Path: built[id].path}}, protocol.Environment{Summary: built[id].path, Languages: []protocol.Language{}}))
 	}
 	if t, ok := e.trusted(root); ok || isFile(filepath.Join(root, "flake.nix")) || isFile(filepath.Join(root, "shell.nix")) {
 		about := protocol.Environment{Summary: "the project's own dev shell; project#NAME and project#packages.NAME are its others", Languages: []protocol.Language{}}
@@ -74,25 +82,9 @@ func (e *Engine) Environments(root string) ([]protocol.Environment, error) {
 	return list, nil
 }
 
-// prebuilt are environments that somebody built before, by their ids: links to store paths (nix build -o LINK) in the
-// person's folder of environments.
-func (e *Engine) prebuilt() map[string]string {
-	base := e.getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(base) {
-		base = filepath.Join(e.home, ".config")
-	}
-	dir := filepath.Join(base, "sidecar", "environments")
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil
-	}
-	out := map[string]string{}
-	for _, entry := range entries {
-		if path, err := os.Readlink(filepath.Join(dir, entry.Name())); err == nil && filepath.Dir(path) == env.StoreFolder {
-			out[entry.Name()] = path
-		}
-	}
-	return out
+// broken is an environment that somebody meant there to be, and that cannot be had.
+func broken(id, why string) protocol.Environment {
+	return protocol.Environment{ID: id, Provider: "nix", Summary: "broken: " + why, Languages: []protocol.Language{}}
 }
 
 // flakes are the person's own environments by their ids, each a flake and its output: those of the settings, and those of
@@ -188,7 +180,11 @@ func (e *Engine) wanted(root string, own env.Environment, p protocol.RunParams) 
 // an environment come here.
 func (e *Engine) personal(root, id string, packages bool) (spec nix.Spec, ok bool, err error) {
 	refused := func(to string) error { return bad("leave one of them out", "packages cannot be added to %s", to) }
-	path := e.prebuilt()[id]
+	before := e.prebuilt()[id]
+	if err := before.error(id); err != nil {
+		return spec, true, err
+	}
+	path := before.path
 	if nix.IsStorePath(id) { // only a person's own programs come here with one
 		path = id
 	}

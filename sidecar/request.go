@@ -109,7 +109,7 @@ func leadsOut(root, path string) bool {
 	if err != nil {
 		return false
 	}
-	defer in.Close()
+	defer func() { _ = in.Close() }()
 	rel, err := filepath.Rel(root, path)
 	if err == nil {
 		_, err = in.Stat(rel)
