@@ -22,6 +22,7 @@ type cause struct {
 // causes in the order in which they are asked; the first that fits is told.
 var causes = []cause{
 	{func(_ string, m Machine) bool { return m.OS != "" && m.OS != "linux" }, notLinux},
+	{func(_ string, m Machine) bool { return m.Inside }, nested},
 	{func(_ string, m Machine) bool { return m.Bubblewrap.Path == "" }, missing},
 	{func(_ string, m Machine) bool { return wsl(m) == 1 }, oldWSL},
 	{saidAny("Unknown option"), tooOld},
@@ -88,6 +89,11 @@ func sandboxDenied(stderr string) bool {
 
 func notLinux(_ string, m Machine) (string, string) {
 	return "starting a sandbox: bubblewrap needs Linux; this is " + m.OS, ""
+}
+
+func nested(string, Machine) (string, string) {
+	return "starting a sandbox: this is inside of one already (SIDECAR=1), and none starts in it",
+		"start the program directly: it runs in this sandbox; where an agent has `sidecar mcp`, let it use its own tools here"
 }
 
 func missing(_ string, m Machine) (string, string) {

@@ -66,6 +66,10 @@ func TestDiagnose(t *testing.T) {
 	}{
 		"missing": {"", with(debian12(), func(m *Machine) { m.Bubblewrap = Program{} }),
 			`bubblewrap is not installed: no program "bwrap" on PATH`, "install it: sudo apt-get install -y bubblewrap"},
+		"inside of one": {cloneDenied, with(debian12(), func(m *Machine) { m.Inside = true }), "this is inside of one already (SIDECAR=1), and none starts in it",
+			"start the program directly: it runs in this sandbox; where an agent has `sidecar mcp`, let it use its own tools here"},
+		"inside, without bubblewrap": {"", with(debian12(), func(m *Machine) { m.Inside, m.Bubblewrap = true, Program{} }), "this is inside of one already (SIDECAR=1), and none starts in it",
+			"start the program directly: it runs in this sandbox; where an agent has `sidecar mcp`, let it use its own tools here"},
 		"missing on fedora, as root": {"", Machine{OS: "linux", Distribution: "fedora"},
 			`bubblewrap is not installed: no program "bwrap" on PATH`, "install it: dnf install -y bubblewrap"},
 		"missing on a derivative": {"", Machine{OS: "linux", UID: 1, Distribution: "endeavouros", Like: "arch"},

@@ -62,6 +62,7 @@ func (s system) machine() Machine {
 		m.Mac = s.mac()
 	}
 	m.Cgroup = s.cgroup()
+	m.Inside = s.env("SIDECAR") == "1"
 	m.SessionDir = s.env("XDG_RUNTIME_DIR")
 	return m
 }

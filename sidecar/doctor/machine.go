@@ -21,6 +21,8 @@ type Machine struct {
 	UID int
 	// Distribution is ID of /etc/os-release, Like its ID_LIKE, Pretty its PRETTY_NAME.
 	Distribution, Like, Pretty string
+	// Inside says that this is a sandbox of sidecar's.
+	Inside bool
 	// Kernel is the release, "6.8.0-45-generic"; Banner is /proc/version.
 	Kernel, Banner string
 	// Container is who runs the container that this is: "docker", "podman", "kubernetes", "lxc", another name, or empty.
