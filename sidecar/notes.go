@@ -7,7 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"code.sidecar.dev/sandbox"
+	"code.sidecar.dev/sidecar/config"
 	"code.sidecar.dev/sidecar/protocol"
+	"code.sidecar.dev/workspace"
 	"code.sidecar.dev/workspace/guard"
 )
 
@@ -62,6 +64,16 @@ var hints = []hint{
 		noNetwork, true},
 	{[]string{"Network is unreachable"},
 		noNetwork, true},
+}
+
+// SettingsNotes say to a person what of the settings comes to nothing. It is no mistake: an exception that a later table lacks
+// must not keep runs from being.
+func SettingsNotes(s config.Settings) []config.Note {
+	var notes []config.Note
+	for _, name := range (workspace.Rules{Except: s.Protect.Except}).Idle() {
+		notes = append(notes, s.NoteOn("protect.except", fmt.Sprintf("%q excepts nothing: it is no protected name, or one that is always protected", name)))
+	}
+	return notes
 }
 
 // signalNumber is the number of a signal by its name; 0 is none.

@@ -125,3 +125,11 @@ func FuzzFromURI(f *testing.F) {
 		}
 	})
 }
+
+// TestIdle: exceptions that come to nothing are told from those that do not.
+func TestIdle(t *testing.T) {
+	r := Rules{Except: []string{".npmrc", "./.npmrc", ".vscode/", "*.code-workspace", "my.code-workspace", "sub/.npmrc", ".bashrc", ".config/mise", ".nosuch", ".sidecar.yaml", ".git"}}
+	if diff := cmp.Diff([]string{".nosuch", ".sidecar.yaml", ".git"}, r.Idle()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -57,6 +57,21 @@ func (r Rules) excepts(e Entry, name string) bool {
 	})
 }
 
+// Idle are the exceptions that take nothing out of the table: a name that it does not have, or one that cannot be excepted.
+func (r Rules) Idle() []string {
+	var idle []string
+	for _, x := range r.Except {
+		alone := Rules{Except: []string{x}}
+		name := strings.TrimSuffix(strings.TrimPrefix(x, "./"), "/")
+		if !slices.ContainsFunc(slices.Concat(obeyed, homeObeyed), func(e Entry) bool {
+			return alone.excepts(e, e.Name) || e.matches(name) && alone.excepts(e, name)
+		}) {
+			idle = append(idle, x)
+		}
+	}
+	return idle
+}
+
 // names protects what is at the top of a work tree by its name; absent says how a missing one is held.
 func (p *protector) names(top string, rank int, absent Hold) {
 	present, table := p.list(top), p.table(top)

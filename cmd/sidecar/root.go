@@ -104,7 +104,7 @@ func (f *flags) engine(root string, t terminal) (*sidecar.Engine, error) {
 	if err != nil {
 		return nil, &protocol.Error{Kind: protocol.BadRequest, Message: err.Error(), Err: err}
 	}
-	for _, n := range notes {
+	for _, n := range append(notes, sidecar.SettingsNotes(settings)...) {
 		say(t, fmt.Sprint(n))
 	}
 	h, err := f.history(t)

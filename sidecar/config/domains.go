@@ -54,6 +54,7 @@ func textDomains(text string) raw {
 	}
 	pairs := splitPairs(text)
 	for i, p := range pairs {
+		pairs[i].shape = scalar // a name alone has every method
 		if p.text != "" && p.text != "*" {
 			pairs[i].raw = raw{shape: list, items: splitList(p.text, "|")}
 		} else {

@@ -68,6 +68,12 @@ func (n Note) String() string {
 	return (&Error{File: n.File, Line: n.Line, Key: n.Key, Problem: n.Text}).Error()
 }
 
+// NoteOn is a note about a setting, with where it was set.
+func (s Settings) NoteOn(key, text string) Note {
+	from := s.origin(key)
+	return Note{Key: key, File: from.name, Line: from.line, Text: text}
+}
+
 // origin is where a setting comes from.
 type origin struct {
 	name string

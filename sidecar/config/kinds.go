@@ -2,6 +2,7 @@ package config
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"code.sidecar.dev/sandbox/proxy"
@@ -18,6 +19,8 @@ var kinds = map[string]struct {
 	"id":       {"an id with letters, digits, ., _ and -", "ids", isID},
 	"name":     {"a name with letters, digits, _ and -", "names", isName},
 	"place":    {"an absolute path, or one that starts with ~, $HOME or another variable", "absolute paths (~ and $HOME are expanded)", isPlace},
+	"folders":  {"absolute paths of folders, with : between them", "absolute paths of folders", isSearchPath},
+	"machine":  {"a machine as ssh knows it, HOST or USER@HOST", "machines as ssh knows them, each HOST or USER@HOST", isMachine},
 	"host":     {"a host's name", "names of hosts", isHost},
 	"address":  {"an IP address, or one with a port (10.0.0.7:8443, [fd00::7]:8443)", "addresses", isAddress},
 	"variable": {"the name of an environment variable", "names of environment variables", isVariable},
@@ -56,6 +59,17 @@ func isExpandable(s string) bool {
 		name, _, ok = strings.Cut(inner, "}")
 	}
 	return ok && isVariable(name)
+}
+
+// isSearchPath says whether a text can stand in the place of PATH.
+func isSearchPath(s string) bool {
+	return isText(s) && !slices.ContainsFunc(strings.Split(s, ":"), func(folder string) bool { return folder != "" && !path.IsAbs(folder) })
+}
+
+// isMachine says whether ssh would take a text for a machine: package remote looks closer when it asks ssh.
+func isMachine(s string) bool {
+	_, host, _ := strings.Cut(s, "@")
+	return isText(s) && !strings.Contains(s, " ") && s[0] != '-' && !strings.HasPrefix(host, "-")
 }
 
 func isHost(s string) bool {

@@ -30,8 +30,8 @@ func nearestVariable(name string) string {
 	if len(name) > 64 {
 		return ""
 	}
-	best, least := "", len(name)
-	for _, known := range variables() {
+	best, least := "", 1+max(2, (len(name)-len(variablePrefix))/2)
+	for _, known := range documented() {
 		d := distance(name, known)
 		if strings.HasSuffix(known, strings.TrimPrefix(name, strings.TrimSuffix(variablePrefix, "_"))) {
 			d = 1 // its section is missing
@@ -39,6 +39,9 @@ func nearestVariable(name string) string {
 		if d < least {
 			best, least = known, d
 		}
+	}
+	if best == "" {
+		return "a setting's is its key in capitals: SIDECAR_LIMITS_TIMEOUT"
 	}
 	return "did you mean " + best + "?"
 }

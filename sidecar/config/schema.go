@@ -81,9 +81,9 @@ func variableOf(key string) string {
 	return variablePrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }
 
-// otherVariables are sidecar's own that are no settings: where a project is and which file is the person's, the program that
-// tests and editors' packages are made with, and what only tests know.
-var otherVariables = []string{"SIDECAR_WORKSPACE", "SIDECAR_CONFIG", "SIDECAR_BIN"}
+// otherVariables are no settings, and nobody's to set but those who work on sidecar: the program that tests and editors' packages
+// are made with.
+var otherVariables = []string{"SIDECAR_BIN"}
 
 // fromKubernetes are variables of a service whose name begins with "sidecar", which Kubernetes gives to every container
 // (Service, "Environment variables").
@@ -95,8 +95,11 @@ func isUnknownVariable(name string) bool {
 }
 
 // variables are all that sidecar knows.
-func variables() []string {
-	all := slices.Clone(otherVariables)
+func variables() []string { return slices.Concat(otherVariables, documented()) }
+
+// documented are those that are for people.
+func documented() []string {
+	all := []string{"SIDECAR_WORKSPACE", "SIDECAR_CONFIG"}
 	for _, section := range sortedNames(short) {
 		all = append(all, variableOf(section))
 	}

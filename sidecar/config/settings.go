@@ -82,7 +82,7 @@ type Workspace struct {
 // Host concerns the interpreters of this machine.
 type Host struct {
 	// Path replaces PATH when looking for interpreters; empty means the process's own.
-	Path string `yaml:"path"`
+	Path string `yaml:"path" each:"folders"`
 }
 
 // Sandbox concerns the backend.
@@ -211,7 +211,7 @@ type History struct {
 // Status.
 type Hosts struct {
 	// Status are those whose sidecars `sidecar status` shows beside this machine's, each as ssh knows it: HOST or USER@HOST.
-	Status []string `yaml:"status" each:"text"`
+	Status []string `yaml:"status" each:"machine"`
 	// Program is sidecar on other machines; empty is the one on the PATH that ssh gives to commands there. ~/ is the home folder
 	// there.
 	Program string `yaml:"program"`

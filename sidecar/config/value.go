@@ -35,12 +35,16 @@ func splitList(text, sep string) []raw {
 	return items
 }
 
-// splitPairs reads "A=1, B=2"; of two values of one name the later one counts.
+// splitPairs reads "A=1, B=2"; of two values of one name the later one counts. A name alone has no value.
 func splitPairs(text string) []rawPair {
 	var pairs []rawPair
 	for _, item := range splitList(text, ",") {
-		name, value, _ := strings.Cut(item.text, "=")
+		name, value, ok := strings.Cut(item.text, "=")
 		pairs = slices.DeleteFunc(pairs, func(p rawPair) bool { return p.name == name })
+		if !ok {
+			pairs = append(pairs, rawPair{name, raw{shape: nothing}})
+			continue
+		}
 		pairs = append(pairs, rawPair{name, raw{shape: scalar, text: value}})
 	}
 	return pairs
@@ -168,7 +172,7 @@ func (f field) mapValue(r raw) (reflect.Value, error) {
 
 func (f field) mapItem(p rawPair) error {
 	if p.shape != scalar {
-		return newItemError(p.line, string(p.shape)+" in the map", "a text")
+		return newItemError(p.line, string(p.shape)+" for "+quote(p.name)+" in the map", "a text")
 	}
 	if strings.ContainsRune(p.text, 0) {
 		return newItemError(p.line, quote(p.name), "a value without NUL bytes")

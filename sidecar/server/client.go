@@ -274,7 +274,7 @@ func (c *client) engine() (*sidecar.Engine, error) {
 	if err != nil {
 		return nil, &protocol.Error{Kind: protocol.BadRequest, Message: err.Error(), Err: err}
 	}
-	c.note(fmt.Sprint(notes))
+	c.note(fmt.Sprint(append(notes, sidecar.SettingsNotes(settings)...)))
 	level, _ := logs.Level(settings.Log.Level)
 	return c.server.engine.For(settings, src.Env, home).Logging(c.server.o.Logs.Logger(level)), nil
 }
