@@ -24,8 +24,9 @@ func (f *flags) everywhere(ctx context.Context, here bool, t terminal) (all []se
 			return all, err
 		}
 		settings, err := personal()
-		if err != nil {
-			return nil, err
+		if err != nil { // what lives here is what one wants to know then
+			say(t, err.Error())
+			return all, nil
 		}
 		names = settings.Hosts.Status
 	}
