@@ -166,7 +166,7 @@ func (e *Engine) wanted(root string, own env.Environment, p protocol.RunParams) 
 	case p.Environment != "" && p.Environment != nixEnvironment && preset == nil && !nix.IsStorePath(p.Environment):
 		return "", spec, false, e.unknown(p.Environment)
 	case use == "never":
-		return "", spec, false, &protocol.Error{Kind: protocol.Denied, Message: "environments from Nix are off", Hint: "set nix.use to auto in the user's config"}
+		return "", spec, false, &protocol.Error{Kind: protocol.Denied, Message: "environments from Nix are off", Hint: e.settings.SetBy("nix.use") + " has nix.use at never: set it to auto there"}
 	case preset != nil:
 		return preset.Name, preset.Spec(e.nixpkgs(root), p.Packages...), true, nil
 	case p.Environment == "" && len(p.Packages) == 0 && use == "auto" && (p.Language == "" || has(own, lang) || !e.hasNix(root)):
@@ -264,9 +264,24 @@ func (e *Engine) environment(ctx context.Context, root string, p protocol.RunPar
 		err = unchanged(root, t)
 	}
 	if err != nil {
-		return own, err
+		return own, e.orInstalled(err, own, p)
 	}
 	return e.withNix(ctx, root, fromNix(id, built, e.settings.Nix.Store), building)
+}
+
+// orInstalled also says how this machine can have a language for which Nix was only asked because it lacks it.
+func (e *Engine) orInstalled(err error, own env.Environment, p protocol.RunParams) error {
+	known := *protocol.AsError(err)
+	if p.Environment != "" || len(p.Packages) > 0 || e.settings.Nix.Use != "auto" || known.Kind == protocol.Cancelled {
+		return err
+	}
+	lang, _ := env.Lookup(p.Language)
+	for _, m := range own.Missing {
+		if m.Language.Name == lang.Name {
+			known.Hint = strings.TrimLeft(known.Hint+"\nor have "+lang.Name+" on this machine: "+m.Hint, "\n")
+		}
+	}
+	return &known
 }
 
 // build is what a request comes to, the cached one or a new one; building is told how far that is.

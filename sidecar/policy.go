@@ -215,7 +215,8 @@ func (j job) command(p *sandbox.Policy) (vars []string, program string, err erro
 	}
 	interp, err := j.env.Interpreter(lang)
 	if err != nil {
-		return nil, "", &protocol.Error{Kind: protocol.UnknownEnvironment, Message: err.Error(), Err: err}
+		message, hint, _ := strings.Cut(err.Error(), "\n")
+		return nil, "", &protocol.Error{Kind: protocol.UnknownEnvironment, Message: message, Hint: hint, Err: err}
 	}
 	file := filepath.Join(codeDir, env.FileName(lang, j.params.Code))
 	p.Files = append(p.Files, sandbox.File{Target: file, Data: []byte(env.Source(lang, j.params.Code)), Mode: 0o444, Late: true})

@@ -63,6 +63,9 @@ func (s Settings) origin(key string) origin {
 	return builtin
 }
 
+// SetBy is where a setting comes from: a file with its line, a variable.
+func (s Settings) SetBy(key string) string { return s.origin(key).String() }
+
 // String is the settings as a config file would have them; values of variables are left out.
 func (s Settings) String() string {
 	var b strings.Builder

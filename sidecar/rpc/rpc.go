@@ -293,13 +293,17 @@ func (p *Peer) Drop() {
 	_ = p.stream.Close()
 }
 
-// onWire is err as JSON-RPC has it: the kind's code, and kind and hint as data.
+// onWire is err as JSON-RPC has it: the kind's code, and kind and hint as data. One that came from another peer goes on as it
+// came.
 func onWire(err error) error {
 	var wire *jsonrpc2.Error
-	if errors.As(err, &wire) {
+	known := protocol.AsError(err)
+	switch came := errors.As(err, &wire); {
+	case came && known.Err == error(wire):
+		return wire
+	case came && known.Err == nil:
 		return err
 	}
-	known := protocol.AsError(err)
 	data, _ := json.Marshal(errorData{known.Kind, known.Hint, known.Log})
 	return &jsonrpc2.Error{Code: jsonrpc2.Code(known.Kind.Code()), Message: known.Message, Data: data}
 }
@@ -337,7 +341,7 @@ func fromCode(wire *jsonrpc2.Error) error {
 // errorData is what JSON-RPC's errors carry beside their message.
 type errorData struct {
 	Kind protocol.ErrorKind `json:"kind"`
-	Hint string             `json:"hint"`
+	Hint string             `json:"hint,omitempty"`
 	Log  string             `json:"log,omitempty"`
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"code.sidecar.dev/sidecar/protocol"
+	"go.lsp.dev/jsonrpc2"
 )
 
 // pair connects two ends as a sidecar and a client are: by a unix socket.
@@ -150,6 +151,32 @@ func TestErrors(t *testing.T) {
 	_ = client.Notify("panic", nil)
 	if err := client.Call(t.Context(), "plain", nil, nil); err == nil || strings.Contains(err.Error(), "ended") {
 		t.Errorf("after a panic in a notification: %v", err)
+	}
+}
+
+// An error that a peer hands on is the one that it got: no hint in its message, no empty one in its data.
+func TestErrorsAreHandedOn(t *testing.T) {
+	far, _ := peers(t, Options{Handle: func(_ context.Context, method string, _ json.RawMessage) (any, error) {
+		switch method {
+		case "hint":
+			return nil, &protocol.Error{Kind: protocol.Denied, Message: "no", Hint: "ask"}
+		case "none":
+			return nil, &protocol.Error{Kind: protocol.BadRequest, Message: "no"}
+		}
+		return nil, Unknown(method)
+	}})
+	near, _ := peers(t, Options{Handle: func(ctx context.Context, method string, _ json.RawMessage) (any, error) {
+		return nil, far.Call(ctx, method, nil, nil)
+	}})
+	for method, want := range map[string]string{
+		"hint":  `-32012 no {"kind":"denied_by_policy","hint":"ask"}`,
+		"none":  `-32602 no {"kind":"bad_request"}`,
+		"other": `-32601 unknown method "other" `,
+	} {
+		var got *jsonrpc2.Error
+		if err := near.Call(t.Context(), method, nil, nil); !errors.As(err, &got) || fmt.Sprintf("%d %s %s", got.Code, got.Message, got.Data) != want {
+			t.Errorf("%s: %+v, want %s", method, got, want)
+		}
 	}
 }
 
