@@ -69,6 +69,30 @@ func checkTexts(p protocol.RunParams) error {
 			return bad("leave it out", "the environment variable %s has a NUL byte", name)
 		}
 	}
+	return checkLengths(p)
+}
+
+// longestText is how long an argument or a variable with its name may be (MAX_ARG_STRLEN, execve(2)), and inFile what to do.
+const (
+	longestText = 128<<10 - 1
+	inFile      = "hand it over on standard input, or in a file of the workspace"
+)
+
+// checkLengths refuses texts that the kernel starts no program with. A session's calls start none.
+func checkLengths(p protocol.RunParams) error {
+	if p.SessionName != "" {
+		return nil
+	}
+	for i, arg := range slices.Concat(p.Command, p.Args) {
+		if len(arg) > longestText {
+			return bad(inFile, "argument %d has %d bytes, and a program starts with at most %d in one", i+1-min(len(p.Command), 1), len(arg), longestText)
+		}
+	}
+	for name, value := range p.Env {
+		if n := len(name) + len("=") + len(value); n > longestText {
+			return bad(inFile, "the environment variable %s has %d bytes with its name, and a program starts with at most %d in one", name, n, longestText)
+		}
+	}
 	return nil
 }
 

@@ -443,6 +443,9 @@ func (e *Engine) explain(err error, dir string) error {
 	case sandbox.StepBackend:
 		return e.backendError(start, dir)
 	case sandbox.StepProgram:
+		if errors.Is(start.Err, syscall.E2BIG) {
+			return bad(inFile, "the arguments and variables are together longer than what a program starts with")
+		}
 		return &protocol.Error{Kind: protocol.UnknownEnvironment, Message: fmt.Sprintf("the program cannot be executed in the sandbox: %v", start.Err),
 			Hint: "name a program that lies under /usr, in the workspace, or in an interpreter's folder (see `sidecar envs`); a script needs a #! line and the execute bit", Err: err}
 	case sandbox.StepDir:
