@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 )
@@ -115,7 +116,7 @@ func (f *Filter) transparent(s *stream, port uint16) {
 		return
 	}
 	if t.Host.Name == "" {
-		f.refuse(s, t, f.deny(t, whyNoName(t.Host), ""))
+		f.refuse(s, t, f.denyNameless(t))
 		return
 	}
 	ctx, stop := s.watch(f.ctx)
@@ -128,7 +129,16 @@ func (f *Filter) transparent(s *stream, port uint16) {
 	f.converse(s, p)
 }
 
-func whyNoName(h Host) string { return h.String() + " stands for no name that was looked up" }
+// denyNameless denies a connection to an address of the sandbox's own loopback: the one that programs mean by localhost, or one
+// of those that stand for names, and this one for none.
+func (f *Filter) denyNameless(t Target) *refusal {
+	if t.Host.Addr == loopbackV4 || t.Host.Addr == netip.IPv6Loopback() {
+		return f.deny(t, "nothing listens there inside of the sandbox, whose loopback is not this machine's", fmt.Sprintf("%s: [%d]", settingPorts, t.Port))
+	}
+	return f.deny(t, "inside of the sandbox this address is that of a name that was looked up, and none was for it", "")
+}
+
+var loopbackV4 = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
 // localHost is the address that a client connected to.
 func localHost(s *stream) (Host, error) {

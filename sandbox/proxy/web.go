@@ -86,7 +86,7 @@ func (f *Filter) newServer() *http.Server {
 func (f *Filter) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	o, _ := r.Context().Value(originKey{}).(origin)
 	if o.meant.Kind == Direct && o.meant.Host.Name == "" {
-		say(w, http.StatusForbidden, f.deny(o.meant, whyNoName(o.meant.Host), ""))
+		say(w, http.StatusForbidden, f.denyNameless(o.meant))
 		return
 	}
 	t, err := f.read(r, o)
