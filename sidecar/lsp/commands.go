@@ -78,6 +78,9 @@ func (e *editor) runCommand(_ context.Context, raw json.RawMessage) (any, error)
 	if err != nil {
 		return nil, err
 	}
+	if w.URI == "" {
+		return nil, &protocol.Error{Kind: protocol.BadRequest, Message: commandRun + ": its argument names no document", Hint: `give {"uri": URI}, and with it "line" or "range" for a part of the document`}
+	}
 	d, err := e.document(w.URI)
 	if err != nil {
 		return nil, err

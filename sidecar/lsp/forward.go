@@ -60,14 +60,26 @@ func (e *editor) forward(ctx context.Context, method string, raw json.RawMessage
 	}
 }
 
-// forwardRun hands on a run. It has a token, so that it can be cancelled however the editor does that.
+// forwardRun hands on a run. It has a token, so that it can be cancelled however the editor does that. A language whose code was
+// forgotten is none of an empty program, as a sidecar would take it.
 func (e *editor) forwardRun(ctx context.Context, r route, raw json.RawMessage) (any, error) {
+	p, err := rpc.Params[struct {
+		Language *string  `json:"language"`
+		Code     *string  `json:"code"`
+		Command  []string `json:"command"`
+	}](protocol.MethodRun, raw)
+	if err != nil {
+		return nil, err
+	}
+	if p.Language != nil && p.Code == nil && p.Command == nil {
+		return nil, &protocol.Error{Kind: protocol.BadRequest, Message: "a language, and no code", Hint: `give the program's text in "code"; one without any is ""`}
+	}
 	if r.Token == "" {
 		r.Token = e.token()
 		raw = with(raw, "token", r.Token)
 	}
 	var result json.RawMessage
-	err := e.run(ctx, r, raw, &result)
+	err = e.run(ctx, r, raw, &result)
 	return result, err
 }
 

@@ -46,8 +46,16 @@ func TestForwarding(t *testing.T) {
 		if m := f.ask("sidecar/nothing", "{}"); m.Error == nil || m.Error.Code != -32601 {
 			t.Errorf("an unknown method: %+v", m.Error)
 		}
-		if m := f.ask("sidecar/runOutput", `{"id":"none","stream":"stdout"}`); m.Error == nil || m.Error.Data.Kind != protocol.BadRequest || m.Error.Data.Hint == "" {
+		if m := f.ask("sidecar/runOutput", `{"id":"none","stream":"stdout"}`); m.Error == nil || m.Error.Data.Kind != protocol.BadRequest || m.Error.Data.Hint == "" || strings.Contains(m.Error.Message, m.Error.Data.Hint) {
 			t.Errorf("an error of the sidecar's: %+v", m.Error)
+		}
+		for params, want := range map[string]string{`{"language":"bash"}`: "a language, and no code", `{"language":["bash"]}`: "the parameters of sidecar/run: language is an array, and has to be a string"} {
+			if m := f.ask("sidecar/run", params); m.Error == nil || m.Error.Code != -32602 || m.Error.Message != want {
+				t.Errorf("%s: %+v", params, m.Error)
+			}
+		}
+		if m := f.ask("workspace/executeCommand", `{"command":"sidecar.run"}`); m.Error == nil || m.Error.Message != "sidecar.run: its argument names no document" {
+			t.Errorf("a command without arguments: %+v", m.Error)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"code.sidecar.dev/sidecar/protocol"
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
@@ -53,6 +54,7 @@ func withID(id json.RawMessage, answer mcp.JSONRPCMessage) (reply, bool) {
 	case mcp.JSONRPCResponse:
 		return reply{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Result: a.Result}, true
 	case mcp.JSONRPCError:
+		a.Error.Message = protocol.WithoutGo(a.Error.Message)
 		return reply{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Error: a.Error}, true
 	}
 	return reply{}, false
@@ -69,7 +71,7 @@ func parse(line []byte) (message, *reply) {
 	case line[0] == '[':
 		return m, answer(refuse(nil, mcp.INVALID_REQUEST, "batches of messages are not taken; send one message a line"))
 	case err != nil:
-		return m, answer(refuse(nil, mcp.INVALID_REQUEST, "message is no JSON-RPC request: "+err.Error()))
+		return m, answer(refuse(nil, mcp.INVALID_REQUEST, "message is no JSON-RPC request: "+protocol.WithoutGo(err.Error())))
 	case m.JSONRPC != mcp.JSONRPC_VERSION:
 		return m, answer(refuse(usableID(m.ID), mcp.INVALID_REQUEST, `message has no "jsonrpc": "2.0"`))
 	case m.ID != nil && usableID(m.ID) == nil && m.Method != "":

@@ -78,13 +78,21 @@ func (o *outputs) put(uri string, out protocol.Output) {
 	}
 }
 
-// read is the resource itself.
-func (o *outputs) read(_ context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+// read is the resource itself. Who is told that there is none is told so by the code that its revision has for that, which mcp-go
+// gives only to addresses of no template.
+func (o *outputs) read(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	o.mu.Lock()
 	out, ok := o.by[req.Params.URI]
 	o.mu.Unlock()
 	if !ok {
-		return nil, fmt.Errorf("%w: %.200q; results of run_code name those that there are", server.ErrResourceNotFound, req.Params.URI)
+		err := fmt.Errorf("%w: %.200q; results of run_code name those that there are", server.ErrResourceNotFound, req.Params.URI)
+		code := mcp.RESOURCE_NOT_FOUND
+		if server.IsModernRequest(ctx) {
+			code = mcp.INVALID_PARAMS
+		}
+		call := callOf(ctx)
+		call.refusal = answer(refuse(call.id, code, err.Error()))
+		return nil, err
 	}
 	text := out.Text
 	if out.File != "" {

@@ -69,7 +69,7 @@ func document(t *testing.T) string {
 	t.Helper()
 	off := false
 	options := InitializeOptions{Protocol: Version, Output: OwnOutput, Events: &off, Environment: map[string]string{"PATH": "/usr/bin:/bin", "HOME": "/home/me"}, ConfigFile: "/home/me/.config/sidecar/config.yaml"}
-	about := About{Protocol: Version, Build: Build{Version: "v0.2.0", Time: time.Date(2026, 11, 19, 20, 15, 1, 0, time.UTC)}, Workspace: "/home/me/project", PID: 4711}
+	about := About{Protocol: Version, Build: Build{Version: "v0.2.0", Time: time.Date(2026, 11, 19, 20, 15, 1, 0, time.UTC)}, Workspace: "/home/me/project", PID: 4711, State: "/home/me/.local/state/sidecar"}
 	var kinds strings.Builder
 	for _, k := range Kinds() {
 		fmt.Fprintf(&kinds, "| `%s` | %d | %d |\n", k, k.Code(), k.ExitStatus())

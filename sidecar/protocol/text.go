@@ -1,7 +1,9 @@
 package protocol
 
 import (
+	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -28,4 +30,50 @@ func Unfinished(b []byte) int {
 		}
 	}
 	return 0
+}
+
+// mismatch is what encoding/json says of a value that is of another type.
+var mismatch = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:json: )?cannot unmarshal (\w+)[^\n]*? into Go (?:struct field \w*\.?(?:[A-Z]\w*\.)*(\S*)|value) of type (\S+)`)
+})
+
+// WithoutGo says in a text that quotes encoding/json which value is of the wrong type, without Go's names for it.
+func WithoutGo(text string) string {
+	if !strings.Contains(text, " into Go ") {
+		return text
+	}
+	return mismatch().ReplaceAllStringFunc(text, func(said string) string {
+		parts := mismatch().FindStringSubmatch(said)
+		field := parts[2]
+		if field == "" {
+			field = "it"
+		}
+		return field + " is " + article(parts[1]) + ", and has to be " + typeName(parts[3])
+	})
+}
+
+// typeName is what JSON calls a type of Go's.
+func typeName(name string) string {
+	name = strings.TrimPrefix(name, "*")
+	switch {
+	case name == "string" || name == "bool":
+		return article(name)
+	case strings.HasPrefix(name, "[]"):
+		return "an array"
+	case strings.HasPrefix(name, "int"), strings.HasPrefix(name, "uint"):
+		return "a whole number"
+	case strings.HasPrefix(name, "float"):
+		return "a number"
+	}
+	return "an object"
+}
+
+func article(name string) string {
+	switch name {
+	case "bool":
+		return "true or false"
+	case "array", "object":
+		return "an " + name
+	}
+	return "a " + name
 }

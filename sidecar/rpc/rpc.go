@@ -352,7 +352,7 @@ func Params[T any](method string, raw json.RawMessage) (T, error) {
 		return v, nil
 	}
 	if err := json.Unmarshal(raw, &v); err != nil {
-		return v, &protocol.Error{Kind: protocol.BadRequest, Message: fmt.Sprintf("the parameters of %s: %v", method, err), Err: err}
+		return v, &protocol.Error{Kind: protocol.BadRequest, Message: fmt.Sprintf("the parameters of %s: %s", method, protocol.WithoutGo(err.Error())), Err: err}
 	}
 	return v, nil
 }
