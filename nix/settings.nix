@@ -114,9 +114,12 @@ let
         || text == "~"
         || builtins.match "~/.*|\\$[A-Za-z_][A-Za-z0-9_]*(/.*)?|\\$\\{[A-Za-z_][A-Za-z0-9_]*}.*" text != null
       );
-    folders =
-      text: printable text && builtins.match "(/[^:]*)?(:(/[^:]*)?)*" text != null;
-    machine = text: printable text && builtins.match "[^ -][^ ]*" text != null && builtins.match "[^@]*@-.*" text == null;
+    folders = text: printable text && builtins.match "(/[^:]*)?(:(/[^:]*)?)*" text != null;
+    machine =
+      text:
+      printable text
+      && builtins.match "[^ -][^ ]*" text != null
+      && builtins.match "[^@]*@-.*" text == null;
     host =
       text: builtins.match "[^[:cntrl:] /@,=|.][^[:cntrl:] /@,=|]*" text != null && builtins.stringLength text <= 253;
     address =
