@@ -74,7 +74,12 @@ func command(t terminal) *cobra.Command {
 	p.BoolVarP(&f.verbose, "verbose", "v", false, "say on stderr what is done")
 	p.StringArrayVar(&f.hosts, "host", nil, "do it on another machine: `[USER@]HOST`, through your ssh (docs/hosts.md); of status, may be repeated")
 	p.StringVar(&f.hostProgram, "host-program", "", "sidecar on that machine, by its `path` (default: hosts.program, or sidecar on the PATH there)")
-	root.PersistentPreRunE = func(c *cobra.Command, args []string) error { return f.elsewhere(c, args, t) }
+	root.PersistentPreRunE = func(c *cobra.Command, args []string) error {
+		if err := noneEmpty(c); err != nil {
+			return err
+		}
+		return f.elsewhere(c, args, t)
+	}
 	root.AddCommand(runCommand(f, t), execCommand(f, t), mcpCommand(f, t), lspCommand(f, t), serveCommand(f, t), statusCommand(f, t), runsCommand(f, t), showRunCommand(f, t), rerunCommand(f, t), sessionsCommand(f, t), outputCommand(f, t), logsCommand(f, t),
 		cancelCommand(f, t), approveCommand(f, t), worktreeCommand(f, t), stopCommand(f, t), envsCommand(f, t), trustCommand(f, t), gcCommand(f, t), doctorCommand(f, t), workspaceCommand(f, t), configCommand(f, t), setupCommand(f, t), connectCommand(t))
 	return root
