@@ -474,7 +474,7 @@ func TestMuchInputOnAHost(t *testing.T) {
 func TestEveryCommandKnowsHosts(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
-	root := command(terminal{})
+	root := command(new(flags), terminal{})
 	for _, c := range root.Commands() {
 		all := c.Commands()
 		if c.Runnable() {

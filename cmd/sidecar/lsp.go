@@ -39,7 +39,7 @@ func serveLSP(ctx context.Context, f *flags, t terminal) error {
 	if errors.Is(err, lsp.ErrExit) {
 		return exitStatus(1)
 	}
-	return err
+	return served(ctx, err)
 }
 
 // outputs is the folder for output that editors show as documents.

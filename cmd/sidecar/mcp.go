@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -27,11 +28,19 @@ func mcpCommand(f *flags, t terminal) *cobra.Command {
 				b = newEngines(f, t)
 			}
 			defer b.close()
-			return serveMCP(c.Context(), b, f, t)
+			return served(c.Context(), serveMCP(c.Context(), b, f, t))
 		},
 	}
 	c.Flags().BoolVar(&inProcess, "in-process", false, "run in this process, unseen by the project's sidecar")
 	return c
+}
+
+// served is how serving a client ended: to be told to end is no failure.
+func served(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
 }
 
 // backend does what MCP's tools ask for, in the project at root: its sidecar, or this process.

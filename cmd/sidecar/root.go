@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -42,13 +44,17 @@ type flags struct {
 	// hosts are other machines to do the command on, hostProgram is sidecar there.
 	hosts       []string
 	hostProgram string
+	// begun says that the command line was understood: what goes wrong from then on is no matter of --help.
+	begun bool
 }
 
 // execute runs one command line and gives the exit status.
 func execute(ctx context.Context, args []string, t terminal) int {
-	root := command(t)
+	f := new(flags)
+	root := command(f, t)
+	help := &written{to: t.out}
 	root.SetArgs(args)
-	root.SetOut(t.out)
+	root.SetOut(help)
 	root.SetErr(t.err)
 	if c, rest, err := root.Find(args); err == nil && c.Name() == "mcp" {
 		if err := mcp.ReplacedFlag(rest); err != nil {
@@ -56,11 +62,44 @@ func execute(ctx context.Context, args []string, t terminal) int {
 		}
 	}
 	c, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = help.err
+	}
+	if err != nil && (f.begun || help.err != nil) {
+		err = known(err)
+	}
 	return status(c.CommandPath(), err, t)
 }
 
-func command(t terminal) *cobra.Command {
-	f := new(flags)
+// written takes note of what cobra does not: that its help, or a completion, could not be written.
+type written struct {
+	to  io.Writer
+	err error
+}
+
+func (w *written) Write(b []byte) (int, error) {
+	n, err := w.to.Write(b)
+	w.err = cmp.Or(w.err, err)
+	return n, err
+}
+
+// known is an error of a command that ran as one with a kind: what has none is no fault of the command line.
+func known(err error) error {
+	var exit exitStatus
+	var kind *protocol.Error
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &exit) || errors.As(err, &kind):
+		return err
+	case errors.Is(err, context.Canceled):
+		return &protocol.Error{Kind: protocol.Cancelled, Message: "cancelled", Err: err}
+	case errors.As(err, &path) && path.Path == os.Stdout.Name():
+		return &protocol.Error{Kind: protocol.Internal, Message: fmt.Sprintf("the output cannot be written: %v", err), Err: err}
+	}
+	return &protocol.Error{Kind: protocol.Internal, Message: err.Error(), Err: err}
+}
+
+func command(f *flags, t terminal) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "sidecar",
 		Short:         "Run an agent's code in the sandbox of your project",
@@ -75,6 +114,7 @@ func command(t terminal) *cobra.Command {
 	p.StringArrayVar(&f.hosts, "host", nil, "do it on another machine: `[USER@]HOST`, through your ssh (docs/hosts.md); of status, may be repeated")
 	p.StringVar(&f.hostProgram, "host-program", "", "sidecar on that machine, by its `path` (default: hosts.program, or sidecar on the PATH there)")
 	root.PersistentPreRunE = func(c *cobra.Command, args []string) error {
+		f.begun = true
 		if err := noneEmpty(c); err != nil {
 			return err
 		}

@@ -36,6 +36,9 @@ one that starts something else, too (--force replaces it), and so is a file that
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: setupNames(),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if s.remove && s.print {
+				return usage("give one of the two", "--print and --remove")
+			}
 			if len(args) == 0 && (s.remove || s.print) {
 				return usage("name it: "+strings.Join(setupNames(), ", "), "of which client? --print and --remove are of one")
 			}
@@ -52,7 +55,6 @@ one that starts something else, too (--force replaces it), and so is a file that
 	fs.BoolVar(&s.force, "force", false, "replace an entry that starts something else, or is switched off")
 	fs.StringVar(&s.program, "program", "", "what the entry starts, in place of this `sidecar`")
 	fs.BoolVar(&s.json, "json", false, "print the list as JSON")
-	c.MarkFlagsMutuallyExclusive("print", "remove")
 	return c
 }
 
@@ -70,8 +72,8 @@ func setupNames() (names []string) {
 func (s *setupFlags) one(name string, t terminal) error {
 	if e, ok := setup.EditorNamed(name); ok {
 		say(t, fmt.Sprintf("settings of %s: %s", e.Title, e.Where))
-		_, _ = fmt.Fprint(t.out, e.Settings())
-		return nil
+		_, err := fmt.Fprint(t.out, e.Settings())
+		return err
 	}
 	c, ok := setup.Named(name)
 	if !ok {
@@ -88,8 +90,8 @@ func (s *setupFlags) one(name string, t terminal) error {
 	command := s.command(c, root)
 	if s.print {
 		say(t, fmt.Sprintf("for %s: %s", c.Title, path))
-		_, _ = fmt.Fprint(t.out, c.Render(command))
-		return nil
+		_, err := fmt.Fprint(t.out, c.Render(command))
+		return err
 	}
 	return s.edit(c, path, root, command, t)
 }

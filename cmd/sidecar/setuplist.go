@@ -45,8 +45,8 @@ func (s *setupFlags) list(t terminal) error {
 	if s.json {
 		return printJSON(t, all)
 	}
-	_, _ = fmt.Fprint(t.out, listText(all))
-	return nil
+	_, err = fmt.Fprint(t.out, listText(all))
+	return err
 }
 
 func onPath(program string) bool {

@@ -34,8 +34,8 @@ func (s *setupFlags) edit(c setup.Client, path, root string, command setup.Comma
 		return s.refused(c, f, command, err)
 	}
 	if !change.Changed {
-		_, _ = fmt.Fprintln(t.out, oneLine(unchanged(change.State, s.remove, path)))
-		return nil
+		_, err := fmt.Fprintln(t.out, oneLine(unchanged(change.State, s.remove, path)))
+		return err
 	}
 	kept, err := keep(c, f)
 	if err != nil {

@@ -29,8 +29,8 @@ func showPlan(ctx context.Context, e *sidecar.Engine, r sidecar.Request, asJSON 
 		return err
 	}
 	if !asJSON {
-		_, _ = fmt.Fprint(t.out, clean(policy.String()))
-		return nil
+		_, err = fmt.Fprint(t.out, clean(policy.String()))
+		return err
 	}
 	return printJSON(t, map[string]any{"argv": plan.Argv, "args": plan.Args, "pins": policy.Pins, "program": policy.Argv, "dir": policy.Dir, "gaps": plan.Gaps})
 }

@@ -66,7 +66,7 @@ func stop(ctx context.Context, c *client.Client, finish bool, t terminal) error 
 		say(t, "ended: "+c.About().Workspace)
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return &protocol.Error{Kind: protocol.Cancelled, Message: "not waited for: the sidecar of " + c.About().Workspace + " ends when it is done", Err: ctx.Err()}
 	case <-late:
 	}
 	return &protocol.Error{Kind: protocol.Internal, Message: fmt.Sprintf("the sidecar of %s has not ended after %s", c.About().Workspace, stopWithin), Hint: fmt.Sprintf("end it with: kill %d", c.About().PID)}
