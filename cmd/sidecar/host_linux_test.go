@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -242,15 +243,17 @@ func TestEndingsOfARunOnAHost(t *testing.T) {
 		do     func(*testing.T, *abroad, *person)
 		status string
 		says   string
+		// runs is what the host's list of runs says; "" is that it was cancelled.
+		runs string
 	}{
-		"Ctrl-C":            {func(_ *testing.T, _ *abroad, p *person) { p.press("\x03") }, "130", "sidecar: cancelled"},
-		"terminated":        {func(t *testing.T, a *abroad, _ *person) { kill(t, a.client(t), unix.SIGTERM) }, "130", "sidecar: cancelled"},
-		"ssh is killed":     {func(t *testing.T, a *abroad, _ *person) { kill(t, a.ssh(t), unix.SIGKILL) }, "75", "the connection to one was lost"},
-		"sshd is killed":    {func(_ *testing.T, a *abroad, _ *person) { a.drop() }, "75", "the connection to one was lost"},
-		"sidecar is killed": {func(t *testing.T, a *abroad, _ *person) { kill(t, a.client(t), unix.SIGKILL) }, "137", ""},
+		"Ctrl-C":            {func(_ *testing.T, _ *abroad, p *person) { p.press("\x03") }, "130", "", "exit 130"},
+		"terminated":        {func(t *testing.T, a *abroad, _ *person) { kill(t, a.client(t), unix.SIGTERM) }, "143", "", "exit 143"},
+		"ssh is killed":     {func(t *testing.T, a *abroad, _ *person) { kill(t, a.ssh(t), unix.SIGKILL) }, "75", "the connection to one was lost", "exit 129"},
+		"sshd is killed":    {func(_ *testing.T, a *abroad, _ *person) { a.drop() }, "75", "the connection to one was lost", "exit 129"},
+		"sidecar is killed": {func(t *testing.T, a *abroad, _ *person) { kill(t, a.client(t), unix.SIGKILL) }, "137", "", "exit 129"},
 		"cancelled there": {func(t *testing.T, a *abroad, _ *person) {
 			a.host(t, "sidecar", "--host", "one", "cancel", strings.Fields(a.host(t, "sidecar", "--host", "one", "runs", "--live"))[0])
-		}, "130", "sidecar: cancelled"},
+		}, "130", "sidecar: cancelled", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -266,7 +269,7 @@ func TestEndingsOfARunOnAHost(t *testing.T) {
 				t.Errorf("exit status %s, want %s", got, ending.status)
 			}
 			a.gone(t)
-			if runs := a.host(t, "sidecar", "--host", "one", "runs"); !strings.Contains(runs, "cancelled after") {
+			if runs := a.host(t, "sidecar", "--host", "one", "runs"); !strings.Contains(runs, cmp.Or(ending.runs, "cancelled")+" after") {
 				t.Errorf("the host's runs: %s", runs)
 			}
 		})

@@ -26,6 +26,7 @@ func lspCommand(f *flags, t terminal) *cobra.Command {
 }
 
 func serveLSP(ctx context.Context, f *flags, t terminal) error {
+	dumps()
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = "/"

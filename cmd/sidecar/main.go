@@ -8,6 +8,7 @@ import (
 	"os/user"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/adrg/xdg"
 
@@ -15,9 +16,9 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), heeded(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)...)
+	ctx, stop := signal.NotifyContext(context.Background(), heeded(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)...)
 	defer stop()
-	context.AfterFunc(ctx, stop) // the second one ends us whatever we wait for
+	context.AfterFunc(ctx, func() { time.AfterFunc(doubled, stop) }) // the second one ends us whatever we wait for; a SIGQUIT says what that was
 	knowHome()
 	os.Exit(execute(ctx, os.Args[1:], terminal{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
 }
@@ -26,6 +27,9 @@ func main() {
 func heeded(all ...os.Signal) []os.Signal {
 	return slices.DeleteFunc(all, signal.Ignored)
 }
+
+// dumps has SIGQUIT print where a process is that serves others, as Go does; in a command for people Ctrl-\\ is an end like others.
+func dumps() { signal.Reset(syscall.SIGQUIT) }
 
 // knowHome sets HOME where it is missing, as in some services: the settings and the sockets must be the same there.
 func knowHome() {

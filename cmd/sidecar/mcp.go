@@ -23,6 +23,7 @@ func mcpCommand(f *flags, t terminal) *cobra.Command {
 		Short: "Serve MCP on standard input and output: the tools run_code, list_envs, list_sessions and close_session",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			dumps()
 			var b backend = newShared(f, t)
 			if inProcess {
 				b = newEngines(f, t)

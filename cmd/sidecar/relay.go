@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"code.sidecar.dev/sandbox"
 )
 
 // relay hands the signals of this process on to the program of a session, which decides by itself what it does. What
@@ -23,9 +25,14 @@ type relay struct {
 	changed func(context.Context, program)
 	// grace is how long the program has to end by a signal that ends programs; 0 is graceful.
 	grace time.Duration
+	// firm is for a program that nobody deals with on a terminal: every signal ends programs, and the second one the session.
+	firm bool
 
 	mu    sync.Mutex
 	reach program
+	// first is the first signal that came to end the program, at its time.
+	first syscall.Signal
+	at    time.Time
 }
 
 // program is one that goes on elsewhere: in a sandbox (client.Reach), or on another machine (remote.Link).
@@ -71,19 +78,59 @@ func (r *relay) pass(ctx context.Context, sig os.Signal) {
 	ctx, done := context.WithTimeout(ctx, time.Second) // a sidecar that hangs keeps no later signal back
 	defer done()
 	to, ok := r.program()
-	switch {
-	case sig == unix.SIGWINCH || sig == unix.SIGCONT:
-		if ok && r.changed != nil {
-			r.changed(ctx, to)
-		}
-	case !ok:
-		r.stop()
-	default:
-		if sig == unix.SIGTERM || sig == unix.SIGHUP { // first: a sidecar that hangs does not answer
-			time.AfterFunc(cmp.Or(r.grace, graceful), r.stop)
-		}
-		if n, isNumber := sig.(syscall.Signal); isNumber {
-			_ = to.Signal(ctx, strings.TrimPrefix(unix.SignalName(n), "SIG"))
-		}
+	if sig != unix.SIGWINCH && sig != unix.SIGCONT {
+		r.end(ctx, to, sig)
+	} else if ok && r.changed != nil {
+		r.changed(ctx, to)
 	}
 }
+
+// end hands on what ends programs; to is nil where there is none yet.
+func (r *relay) end(ctx context.Context, to program, sig os.Signal) {
+	before := r.noted(sig)
+	switch {
+	case to == nil || r.firm && before > doubled:
+		r.stop()
+		return
+	case r.firm && before > 0:
+		return
+	case r.firm || sig == unix.SIGTERM || sig == unix.SIGHUP: // first: a sidecar that hangs does not answer
+		time.AfterFunc(cmp.Or(r.grace, graceful), r.stop)
+	}
+	if n, isNumber := sig.(syscall.Signal); isNumber {
+		_ = to.Signal(ctx, strings.TrimPrefix(unix.SignalName(n), "SIG"))
+	}
+}
+
+// doubled is how soon after a signal another one is the same again: timeout(1) signals a process, and then its group.
+const doubled = 200 * time.Millisecond
+
+// noted takes note of a signal that ends programs, and says how long ago the first one came; 0 is that this is it.
+func (r *relay) noted(sig os.Signal) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.first != 0 {
+		return time.Since(r.at)
+	}
+	if n, isNumber := sig.(syscall.Signal); isNumber {
+		r.first, r.at = n, time.Now()
+	}
+	return 0
+}
+
+// cancelled is the exit status of what was cancelled: that of a program which the first signal ended.
+func (r *relay) cancelled() exitStatus {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return exitStatus(128 + int(cmp.Or(r.first, unix.SIGINT)))
+}
+
+// direct is a program in a sandbox of this very process.
+type direct struct{ to *sandbox.Control }
+
+func (d direct) Signal(_ context.Context, name string) error {
+	d.to.Signal(int(unix.SignalNum("SIG" + name)))
+	return nil
+}
+
+func (d direct) Resize(context.Context, int, int) error { return nil }

@@ -91,7 +91,7 @@ func (r *rerunFlags) perform(ctx context.Context, root string, rec protocol.RunR
 		}
 		return run.finish(result, t)
 	}
-	ctx, stop := context.WithCancel(ctx)
+	ctx, stop := run.heed(ctx)
 	defer stop()
 	out := &printer{ctx: ctx, stop: stop, t: t}
 	sink := out.write
@@ -100,7 +100,7 @@ func (r *rerunFlags) perform(ctx context.Context, root string, rec protocol.RunR
 	}
 	pool := client.NewPool(r.as("terminal", t))
 	defer pool.Close()
-	watch := client.Watch{Output: sink, Building: tellBuilding(t)}
+	watch := client.Watch{Output: sink, Building: tellBuilding(t), Begun: func(to client.Reach) { run.begun(req.RunParams, to) }}
 	var stdin io.Reader
 	if rec.StreamedStdin {
 		stdin = t.stdin()
@@ -110,7 +110,7 @@ func (r *rerunFlags) perform(ctx context.Context, root string, rec protocol.RunR
 		return failed
 	}
 	if err != nil {
-		return err
+		return run.ended(err, t)
 	}
 	if rec.Interpreter != "" && result.Interpreter != rec.Interpreter {
 		say(t, fmt.Sprintf("not as before: the program was %s, and now %s", rec.Interpreter, result.Interpreter))

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sidecar"
 	"code.sidecar.dev/sidecar/client"
 	"code.sidecar.dev/sidecar/env"
@@ -39,6 +40,8 @@ type runFlags struct {
 	trace string
 	// inProcess keeps the project's sidecar out of it.
 	inProcess bool
+	// passes hands signals on.
+	passes *relay
 }
 
 func runCommand(f *flags, t terminal) *cobra.Command {
@@ -109,7 +112,7 @@ func (r *runFlags) run(ctx context.Context, c *cobra.Command, args []string, t t
 
 // execute has the project's sidecar do the run, or does it in this process.
 func (r *runFlags) execute(ctx context.Context, e *sidecar.Engine, root string, p protocol.RunParams, stdin io.Reader, t terminal) (protocol.RunResult, error) {
-	ctx, stop := context.WithCancel(ctx)
+	ctx, stop := r.heed(ctx)
 	defer stop()
 	out := &printer{ctx: ctx, stop: stop, t: t}
 	sink := out.write
@@ -120,7 +123,38 @@ func (r *runFlags) execute(ctx context.Context, e *sidecar.Engine, root string, 
 	if failed := out.failed(); failed != nil {
 		return result, failed
 	}
-	return result, err
+	return result, r.ended(err, t)
+}
+
+// toEnd is how long the program of a run has to end by a signal, before the run is cancelled.
+const toEnd = 2 * time.Second
+
+// heed has signals reach the program first, so that it can tidy up.
+func (r *runFlags) heed(asked context.Context) (ctx context.Context, stop context.CancelFunc) {
+	ctx, stop = context.WithCancel(context.WithoutCancel(asked))
+	r.passes = &relay{stop: stop, grace: toEnd, firm: true}
+	r.passes.follow(ctx)
+	if asked.Err() != nil {
+		stop()
+	}
+	return ctx, stop
+}
+
+// begun takes note of the program. A session's is told of a cancel by its own driver, and stays.
+func (r *runFlags) begun(p protocol.RunParams, to program) {
+	if p.SessionName == "" {
+		r.passes.begins(to)
+	}
+}
+
+// ended gives the error of a run that was cancelled the status of the signal that did it.
+func (r *runFlags) ended(err error, t terminal) error {
+	var why *protocol.Error
+	if !errors.As(err, &why) || why.Kind != protocol.Cancelled {
+		return err
+	}
+	say(t, err.Error())
+	return r.passes.cancelled()
 }
 
 // buildingEvery is how often a person is told how far a build is, if its stage stays the same.
@@ -144,7 +178,8 @@ func (r *runFlags) do(ctx context.Context, e *sidecar.Engine, root string, p pro
 	asked := time.Now()
 	ours := phases.If(r.trace != "", asked)
 	if r.inProcess {
-		result, err := e.Do(ctx, sidecar.Request{Dir: root, Params: p, Stdin: stdin, Sink: sink, Building: building, Phases: ours, TraceParent: os.Getenv("TRACEPARENT"), TraceState: os.Getenv("TRACESTATE")})
+		control := func(to *sandbox.Control) { r.begun(p, direct{to}) }
+		result, err := e.Do(ctx, sidecar.Request{Dir: root, Params: p, Stdin: stdin, Sink: sink, Building: building, Control: control, Phases: ours, TraceParent: os.Getenv("TRACEPARENT"), TraceState: os.Getenv("TRACESTATE")})
 		result.Phases = ours.List()
 		return result, err
 	}
@@ -156,7 +191,7 @@ func (r *runFlags) do(ctx context.Context, e *sidecar.Engine, root string, p pro
 		}
 		over()
 	}
-	result, err := pool.Run(ctx, root, protocol.RunRequest{RunParams: p, Trace: ours != nil, TraceParent: os.Getenv("TRACEPARENT"), TraceState: os.Getenv("TRACESTATE")}, stdin, client.Watch{Output: sink, Building: building})
+	result, err := pool.Run(ctx, root, protocol.RunRequest{RunParams: p, Trace: ours != nil, TraceParent: os.Getenv("TRACEPARENT"), TraceState: os.Getenv("TRACESTATE")}, stdin, client.Watch{Output: sink, Building: building, Begun: func(to client.Reach) { r.begun(p, to) }})
 	if ours != nil {
 		result.Phases = traced(ours, result, time.Since(asked))
 	}
@@ -178,7 +213,10 @@ func (r *runFlags) finish(result protocol.RunResult, t terminal) error {
 	if err := showTrace(t, r.trace, result); err != nil {
 		return err
 	}
-	if result.ExitCode != 0 || result.Limit != "" {
+	switch {
+	case result.Limit == "" && result.Cancelled && r.passes != nil:
+		return r.passes.cancelled()
+	case result.ExitCode != 0 || result.Limit != "":
 		return exitStatus(result.ExitStatus())
 	}
 	return nil

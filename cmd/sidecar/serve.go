@@ -44,6 +44,7 @@ func serveCommand(f *flags, t terminal) *cobra.Command {
 }
 
 func (s *serveFlags) serve(ctx context.Context, t terminal) error {
+	dumps()
 	if s.idle <= 0 {
 		return s.say(usage("leave it out for "+server.DefaultIdle.String(), fmt.Sprintf("--idle %s is no time to wait", s.idle)))
 	}

@@ -211,8 +211,10 @@ func (l *lab) sh(script string) (string, error) {
 	return string(out), nil
 }
 
-// program is what runs do. Its files say how far it is; its last words are an answer.
+// program is what runs do. Its files say how far it is; its last words are an answer. Of SIGINT it
+// takes no notice, so that the run is cancelled by it.
 const program = `trap 'exit 3' TERM
+trap '' INT
 touch begun
 until [ -e go ]; do sleep 0.02; done
 echo answer
