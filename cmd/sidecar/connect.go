@@ -76,6 +76,9 @@ func (f *flags) observer(t terminal) client.Options {
 	return o
 }
 
+// errNobody is the cause where no sidecar serves a project.
+var errNobody = errors.New("no sidecar")
+
 // attach connects to the sidecar of the project around here, which must live already.
 func (f *flags) attach(ctx context.Context, t terminal) (*client.Client, error) {
 	root, err := f.here()
@@ -88,7 +91,7 @@ func (f *flags) attach(ctx context.Context, t terminal) (*client.Client, error) 
 	}
 	c, err := client.Attach(ctx, p, f.observer(t))
 	if place.Nobody(err) {
-		return nil, &protocol.Error{Kind: protocol.BadRequest, Message: "no sidecar serves " + root, Hint: "`sidecar run`, an agent or an editor starts one; `sidecar status` shows those that live"}
+		return nil, &protocol.Error{Kind: protocol.BadRequest, Message: "no sidecar serves " + root, Hint: "`sidecar run`, an agent or an editor starts one; `sidecar status` shows those that live", Err: errNobody}
 	}
 	return c, err
 }

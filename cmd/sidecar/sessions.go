@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -14,17 +15,26 @@ import (
 
 func sessionsCommand(f *flags, t terminal) *cobra.Command {
 	c := showCommand("sessions", "List the interpreters that runs with --session have kept", t, func(ctx context.Context) (any, string, error) {
-		c, err := f.attach(ctx, t)
-		if err != nil {
-			return nil, "", err
-		}
-		defer c.Close()
-		var r protocol.ListSessionsResult
-		err = c.Call(ctx, protocol.MethodListSessions, nil, &r)
-		return r.Sessions, sessionsText(r.Sessions, time.Now()), err
+		all, err := f.kept(ctx, t)
+		return all, sessionsText(all, time.Now()), err
 	})
 	c.AddCommand(closeSessionCommand(f, t))
 	return c
+}
+
+// kept are the sessions of the project around here: none where no sidecar lives.
+func (f *flags) kept(ctx context.Context, t terminal) ([]protocol.NamedSession, error) {
+	r := protocol.ListSessionsResult{Sessions: []protocol.NamedSession{}}
+	c, err := f.attach(ctx, t)
+	if err != nil {
+		if errors.Is(err, errNobody) {
+			err = nil
+		}
+		return r.Sessions, err
+	}
+	defer c.Close()
+	err = c.Call(ctx, protocol.MethodListSessions, nil, &r)
+	return r.Sessions, err
 }
 
 func closeSessionCommand(f *flags, t terminal) *cobra.Command {
