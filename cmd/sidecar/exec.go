@@ -79,7 +79,7 @@ well-known agents: sidecar exec --profile claude.`,
 	fs.StringVar(&x.base, "base", "", "with --worktree: the `commit` or branch that it starts from (default: HEAD)")
 	fs.StringArrayVar(&x.env, "env", nil, "set a `NAME=VALUE`, or pass NAME from here (may be repeated)")
 	fs.StringVar(&x.envFile, "env-file", "", "set the variables of a `file`: NAME=VALUE, each ended by a NUL byte")
-	fs.DurationVar(&x.timeout, "timeout", 0, "end it after this `time`")
+	stretchVar(fs, &x.timeout, "timeout", 0, "end it after this `time`")
 	fs.BoolVar(&x.noTerminal, "no-terminal", false, "give it pipes, also when this is a terminal")
 	fs.BoolVar(&x.dryRun, "dry-run", false, "print the policy, or with --json the whole plan, and run nothing")
 	fs.BoolVar(&x.json, "json", false, "with --dry-run: print JSON")

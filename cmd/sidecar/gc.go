@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 )
 
 // keepUnused is how long an environment that nobody uses is kept.
-const keepUnused = 30 * 24 * time.Hour
+const keepUnused = 30 * day
 
 func gcCommand(f *flags, t terminal) *cobra.Command {
 	unused := keepUnused
@@ -29,6 +28,6 @@ func gcCommand(f *flags, t terminal) *cobra.Command {
 		}
 		return done, text, nil
 	})
-	c.Flags().DurationVar(&unused, "unused-for", keepUnused, "let go of what has not been used for this `time`")
+	stretchVar(c.Flags(), &unused, "unused-for", keepUnused, "let go of what has not been used for this `time`")
 	return c
 }

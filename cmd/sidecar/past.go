@@ -120,20 +120,15 @@ func (r *runsFlags) given(now time.Time) (err error) {
 func since(text string, now time.Time) (time.Time, error) {
 	at, err := moment(text, now)
 	if err != nil {
-		err = usage("give how long ago (90m, 12h, 7d), a date (2026-11-30) or a time (2026-11-30T08:00:00Z)", fmt.Sprintf("--since %q is no time", text))
+		err = usage("give how long ago (90m, 12h, 7d, a number of seconds), a date (2026-11-30) or a time (2026-11-30T08:00:00Z)", fmt.Sprintf("--since %q is no time", text))
 	}
 	return at, err
 }
 
 // moment reads a time: how long before now, a local date, or a time with its zone.
 func moment(text string, now time.Time) (time.Time, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
-			return now.AddDate(0, 0, -int(n)), nil //nolint:gosec // 16 bits
-		}
-	}
-	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
-		return now.Add(-d), nil
+	if days, rest, err := stretchOf(strings.TrimSuffix(text, " ago")); err == nil {
+		return now.AddDate(0, 0, -days).Add(-rest), nil
 	}
 	if t, err := time.ParseInLocation(time.DateOnly, text, now.Location()); err == nil {
 		return t, nil

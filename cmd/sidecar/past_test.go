@@ -13,6 +13,10 @@ func TestMoment(t *testing.T) {
 	now := time.Date(2026, 11, 30, 12, 0, 0, 0, zone)
 	for text, want := range map[string]time.Time{
 		"90m":                  now.Add(-90 * time.Minute),
+		"90":                   now.Add(-90 * time.Second),
+		"90m ago":              now.Add(-90 * time.Minute),
+		"1d12h":                now.Add(-36 * time.Hour),
+		"7d ago":               time.Date(2026, 11, 23, 12, 0, 0, 0, zone),
 		"7d":                   time.Date(2026, 11, 23, 12, 0, 0, 0, zone),
 		"2026-11-29":           time.Date(2026, 11, 29, 0, 0, 0, 0, zone),
 		"2026-11-29T08:00:00Z": time.Date(2026, 11, 29, 8, 0, 0, 0, time.UTC),
@@ -21,7 +25,7 @@ func TestMoment(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"yesterday", "-1h", "-1d", "1.5d", "99999999d", "2026-13-01", " "} {
+	for _, text := range []string{"yesterday", "-1h", "-1d", "ago", "1.5d", "1d1d", "99999999d", "2026-13-01", " "} {
 		if got, err := moment(text, now); err == nil {
 			t.Errorf("%q is %v", text, got)
 		}

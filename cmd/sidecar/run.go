@@ -70,7 +70,7 @@ the home folder is empty.`,
 	fs.StringVarP(&r.code, "eval", "e", "", "run this `code`")
 	fs.StringVar(&r.cwd, "cwd", "", "working `folder`, inside the project (default: where you are)")
 	fs.StringArrayVar(&r.env, "env", nil, "set a `NAME=VALUE`, or pass NAME from here (may be repeated)")
-	fs.DurationVar(&r.timeout, "timeout", 0, "end the run after this `time` (default: the longest the settings allow)")
+	stretchVar(fs, &r.timeout, "timeout", 0, "end the run after this `time` (default: the longest the settings allow)")
 	fs.BoolVar(&r.dryRun, "dry-run", false, "print the policy, or with --json the whole plan, and run nothing")
 	fs.BoolVar(&r.json, "json", false, "print the result as JSON when the run has ended")
 	fs.StringVar(&r.trace, "trace", "", "say on stderr where the time went, or write it to a `file` for chrome://tracing or Perfetto (--trace=FILE)")

@@ -25,6 +25,9 @@ func runsCommand(f *flags, t terminal) *cobra.Command {
 		if err := r.given(time.Now()); err != nil {
 			return err
 		}
+		if r.p.Limit < 0 {
+			return usage("give how many; 0 is all that there are", fmt.Sprintf("--limit %d is no number of runs", r.p.Limit))
+		}
 		if !r.export {
 			return show(c, args)
 		}
@@ -40,7 +43,7 @@ func runsCommand(f *flags, t terminal) *cobra.Command {
 	fs.BoolVar(&r.p.Findings, "findings", false, "only those that made what the host would obey")
 	fs.StringVar(&r.p.Client, "client", "", "only those that a client of this `name` asked for (its beginning is enough)")
 	fs.StringVar(&r.p.Language, "language", "", "only those in this `language`")
-	fs.StringVar(&r.since, "since", "", "only those since this `time`: 90m, 12h, 7d ago, 2026-11-30, 2026-11-30T08:00:00Z")
+	fs.StringVar(&r.since, "since", "", "only those since this `time`: 90m, 12h or 7d ago, 2026-11-30, 2026-11-30T08:00:00Z")
 	fs.BoolVarP(&r.all, "all", "a", false, "those of all projects")
 	fs.BoolVar(&r.export, "export", false, "print all that is kept of them, code and output too, as a line of JSON each, the oldest first")
 	return c

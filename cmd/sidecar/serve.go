@@ -37,7 +37,7 @@ func serveCommand(f *flags, t terminal) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return s.serve(c.Context(), t) },
 	}
-	c.Flags().DurationVar(&s.idle, "idle", server.DefaultIdle, "end after this `time` with no client and no run")
+	stretchVar(c.Flags(), &s.idle, "idle", server.DefaultIdle, "end after this `time` with no client and no run")
 	c.Flags().IntVar(&s.ready, "ready-fd", 0, "say on this `descriptor` that it serves, as JSON")
 	_ = c.Flags().MarkHidden("ready-fd")
 	return c
@@ -73,7 +73,7 @@ func (s *serveFlags) serve(ctx context.Context, t terminal) error {
 }
 
 // logsKept is how long the log of a project is kept in which no sidecar has written anything.
-const logsKept = 90 * 24 * time.Hour
+const logsKept = 90 * day
 
 // logs is the log of the project's sidecar, and the level of what is of no single client. A terminal shows what its --verbose
 // says; who started us in the background gave us the log's file as standard error.
