@@ -61,12 +61,12 @@ well-known agents: sidecar exec --profile claude.`,
 	fs.SetInterspersed(false)
 	fs.StringVar(&x.allow.Profile, "profile", "", "the `name` of a profile")
 	fs.StringVar(&x.policy, "policy", "", "the `file` of a profile, as YAML or JSON, in place of --profile")
-	fs.StringVar(&x.allow.Home, "home", "", "the home folder: `empty`, or kept (one of the profile's own)")
+	fs.StringVar(&x.allow.Home, "home", "", "what `kind` of home folder: empty, or kept (one of the profile's own)")
 	fs.StringArrayVar(&x.allow.RWDirs, "rw-dir", nil, "a `folder` that the program may read and write (may be repeated)")
 	fs.StringArrayVar(&x.allow.RWFiles, "rw-file", nil, "a `file` that it may read and write")
 	fs.StringArrayVar(&x.allow.RODirs, "ro-dir", nil, "a `folder` that it may read")
 	fs.StringArrayVar(&x.allow.ROFiles, "ro-file", nil, "a `file` that it may read")
-	fs.StringVar(&x.allow.Network, "network", "", "what it reaches when no domains are named: `open`, or none")
+	fs.StringVar(&x.allow.Network, "network", "", "what `kind` of network when no domains are named: open, or none")
 	fs.StringArrayVar(&x.domains, "allow-domain", nil, "a `name` that it may reach, with all below it: example.com, or example.com=GET,HEAD (may be repeated)")
 	fs.BoolVar(&x.noDomains, "no-domains", false, "it may reach no name")
 	fs.StringArrayVar(&x.ports, "allow-port", nil, "a TCP `port` of this machine that it may reach, or all (may be repeated)")
@@ -193,11 +193,11 @@ func (x *execFlags) allowance() error {
 			list[i] = abs
 		}
 	}
+	if err := x.words(); err != nil {
+		return err
+	}
 	if x.noDomains || len(x.domains) > 0 {
 		x.allow.AllowedDomains = map[string][]string{}
-	}
-	if x.noDomains && len(x.domains) > 0 {
-		return usage("give one of the two", "--no-domains and --allow-domain "+x.domains[0])
 	}
 	for _, d := range x.domains {
 		name, methods, limited := strings.Cut(d, "=")
@@ -219,6 +219,24 @@ func (x *execFlags) allowance() error {
 			return usage("give a number from 1 to 65535, or all", fmt.Sprintf("--allow-port %q is no port", port))
 		}
 		x.allow.AllowedPorts = append(x.allow.AllowedPorts, n)
+	}
+	return nil
+}
+
+// words refuses words that are none, and flags that contradict each other.
+func (x *execFlags) words() error {
+	home, network := x.allow.Home, x.allow.Network
+	switch {
+	case home != "" && home != "kept" && home != "empty":
+		return usage("", fmt.Sprintf("--home: have %q, want kept or empty", home))
+	case network != "" && network != "open" && network != "none":
+		return usage("", fmt.Sprintf("--network: have %q, want open or none", network))
+	case x.noDomains && len(x.domains) > 0:
+		return usage("give one of the two", "--no-domains and --allow-domain "+x.domains[0])
+	case network == "none" && len(x.domains) > 0:
+		return usage("give one of the two", "--network none and --allow-domain "+x.domains[0])
+	case x.json && !x.dryRun:
+		return usage("add --dry-run, or leave --json out", "--json is of --dry-run: the output is the program's own")
 	}
 	return nil
 }
