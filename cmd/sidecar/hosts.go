@@ -20,7 +20,7 @@ const reachWithin = 10 * time.Second
 func (f *flags) everywhere(ctx context.Context, here bool, t terminal) (all []seen, err error) {
 	names := f.hosts
 	if len(names) == 0 {
-		if all, err = f.statuses(ctx, t); err != nil || here {
+		if all, err = f.statuses(ctx, t); err != nil || here || f.workspace != "" {
 			return all, err
 		}
 		settings, err := personal()

@@ -13,25 +13,31 @@ import (
 	"github.com/spf13/cobra"
 
 	"code.sidecar.dev/sidecar/client"
+	"code.sidecar.dev/sidecar/place"
 	"code.sidecar.dev/sidecar/protocol"
 )
 
 func statusCommand(f *flags, t terminal) *cobra.Command {
 	watch, here := false, false
 	var missing error
-	c := showCommand("status", "Show every sidecar that lives: its project, clients and runs", t, func(ctx context.Context) (any, string, error) {
+	c := showCommand("status", "Show every sidecar that lives, or with --workspace that one: its project, clients and runs", t, func(ctx context.Context) (any, string, error) {
 		all, err := f.everywhere(ctx, here, t)
 		missing = f.missing(all)
+		if len(all) == 0 && f.workspace != "" {
+			return all, "no sidecar serves " + f.workspace + "\n", err
+		}
 		return all, statusText(all, time.Now()), err
 	})
 	c.Flags().BoolVar(&watch, "watch", false, "go on, and print it anew whenever something changes; of one machine")
 	c.Flags().BoolVar(&here, "here", false, "only this machine's, whatever hosts.status names")
 	once := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if !watch {
+		switch {
+		case len(f.hosts) > 1 && f.workspace != "":
+			return usage("name one host, or leave --workspace out", "--workspace is a folder of one machine")
+		case !watch:
 			return errors.Join(once(c, args), missing)
-		}
-		if len(f.hosts) > 1 {
+		case len(f.hosts) > 1:
 			return usage("watch one, or leave --watch out", "--watch is for one machine")
 		}
 		return f.watch(c.Context(), t, c.Flags().Changed("json"))
@@ -61,11 +67,28 @@ func (f *flags) statuses(ctx context.Context, t terminal) ([]seen, error) {
 	slices.SortFunc(list, func(a, b protocol.StatusResult) int {
 		return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.PID, b.PID))
 	})
+	if f.workspace != "" {
+		if list, err = f.ofWorkspace(list); err != nil {
+			return nil, err
+		}
+	}
 	all := []seen{} // in JSON an empty list
 	for i := range list {
 		all = append(all, seen{StatusResult: &list[i]})
 	}
 	return all, nil
+}
+
+// ofWorkspace are those of the project that --workspace names. One that does not answer says of none which it serves.
+func (f *flags) ofWorkspace(list []protocol.StatusResult) ([]protocol.StatusResult, error) {
+	root, err := f.here()
+	if err != nil {
+		return nil, err
+	}
+	p, err := place.Of(root)
+	return slices.DeleteFunc(list, func(s protocol.StatusResult) bool {
+		return s.Workspace != root && (!s.Silent || s.Socket != p.Socket)
+	}), err
 }
 
 // answerWithin is how long a sidecar may take to say how it is; one that hangs is left out.
