@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -53,7 +54,7 @@ one that starts something else, too (--force replaces it), and so is a file that
 	fs.BoolVar(&s.remove, "remove", false, "take the entry out")
 	fs.BoolVar(&s.project, "project", false, "in the settings that belong to the project, for everybody who opens it")
 	fs.BoolVar(&s.force, "force", false, "replace an entry that starts something else, or is switched off")
-	fs.StringVar(&s.program, "program", "", "what the entry starts, in place of this `sidecar`")
+	fs.StringVar(&s.program, "program", "", "what `program` the entry starts, in place of this sidecar")
 	fs.BoolVar(&s.json, "json", false, "print the list as JSON")
 	return c
 }
@@ -68,16 +69,43 @@ func setupNames() (names []string) {
 	return names
 }
 
+// nearSetup asks whether another name was meant: one that begins alike, or whose program this is.
+func nearSetup(name string) string {
+	low := strings.ToLower(name)
+	for _, c := range setup.Clients() {
+		if slices.Contains(c.Programs, low) {
+			return "did you mean " + c.Name + "? "
+		}
+	}
+	for _, e := range setup.Editors() {
+		if e.Program == low {
+			return "did you mean " + e.Name + "? "
+		}
+	}
+	for _, known := range setupNames() {
+		if low != "" && (strings.HasPrefix(known, low) || strings.HasPrefix(low, known)) {
+			return "did you mean " + known + "? "
+		}
+	}
+	return ""
+}
+
 // one does what the flags say for one client.
 func (s *setupFlags) one(name string, t terminal) error {
 	if e, ok := setup.EditorNamed(name); ok {
+		if s.remove || s.project {
+			return usage("leave --remove and --project out; the settings belong into: "+e.Where, "of "+e.Title+" settings are printed only: there is nothing to remove, and none of a project")
+		}
 		say(t, fmt.Sprintf("settings of %s: %s", e.Title, e.Where))
 		_, err := fmt.Fprint(t.out, e.Settings())
 		return err
 	}
+	if _, err := exec.LookPath(s.program); s.program != "" && !s.remove && err != nil {
+		return usage("give the path of sidecar, or its name on the PATH", fmt.Sprintf("--program: %v", err))
+	}
 	c, ok := setup.Named(name)
 	if !ok {
-		return &protocol.Error{Kind: protocol.BadRequest, Message: fmt.Sprintf("no client is called %q", name), Hint: "there are " + strings.Join(setupNames(), ", ")}
+		return &protocol.Error{Kind: protocol.BadRequest, Message: fmt.Sprintf("no client is called %q", name), Hint: nearSetup(name) + "there are " + strings.Join(setupNames(), ", ")}
 	}
 	root, err := s.projectOf(c)
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 type Editor struct {
 	// Name is what `sidecar setup` calls it, Title what its makers do.
 	Name, Title string
+	// Program is the name of its command.
+	Program string
 	// Where says for people which file the text belongs to.
 	Where string
 	file  string
@@ -19,10 +21,10 @@ type Editor struct {
 var notes embed.FS
 
 var editors = []Editor{
-	{Name: "emacs", Title: "Emacs (eglot)", Where: "~/.emacs.d/init.el", file: "emacs.el"},
-	{Name: "helix", Title: "Helix", Where: "~/.config/helix/languages.toml", file: "helix.toml"},
-	{Name: "kate", Title: "Kate", Where: "Settings, LSP Client, User Server Settings", file: "kate.json"},
-	{Name: "neovim", Title: "Neovim, without the plugin", Where: "~/.config/nvim/init.lua", file: "neovim.lua"},
+	{Name: "emacs", Program: "emacs", Title: "Emacs (eglot)", Where: "~/.emacs.d/init.el", file: "emacs.el"},
+	{Name: "helix", Program: "hx", Title: "Helix", Where: "~/.config/helix/languages.toml", file: "helix.toml"},
+	{Name: "kate", Program: "kate", Title: "Kate", Where: "Settings, LSP Client, User Server Settings", file: "kate.json"},
+	{Name: "neovim", Program: "nvim", Title: "Neovim, without the plugin", Where: "~/.config/nvim/init.lua", file: "neovim.lua"},
 }
 
 // Editors are all editors, by name.
