@@ -31,7 +31,7 @@ func approveCommand(f *flags, t terminal) *cobra.Command {
 It goes on until it is interrupted. While it does, runs of every project wait for an answer
 before they are refused what no setting allows. Editors and agents ask as well, if they can;
 the first answer counts.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if t.in == nil || !term.IsTerminal(int(t.in.Fd())) {
 				return usage("run it in a terminal", "there is nobody to ask: standard input is no terminal")

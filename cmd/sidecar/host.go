@@ -244,7 +244,7 @@ func connectCommand(t terminal) *cobra.Command {
 	return &cobra.Command{
 		Use:    "connect",
 		Short:  "Do what `sidecar --host` asks for from another machine, on standard input and output",
-		Args:   cobra.NoArgs,
+		Args:   noArgs,
 		Hidden: true,
 		RunE: func(c *cobra.Command, _ []string) error {
 			program, err := os.Executable()

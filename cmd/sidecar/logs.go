@@ -28,7 +28,7 @@ func logsCommand(f *flags, t terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "logs",
 		Short: "Print the log of the project's sidecar, whether it lives or not",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return l.print(c.Context(), t) },
 	}
 	fs := c.Flags()

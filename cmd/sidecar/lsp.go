@@ -17,7 +17,7 @@ func lspCommand(f *flags, t terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "lsp",
 		Short: "Serve an editor on standard input and output, as a language server",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return serveLSP(c.Context(), f, t) },
 	}
 	c.Flags().Bool("stdio", true, "what many editors add to a server's arguments; it is always so")

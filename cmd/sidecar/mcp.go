@@ -21,7 +21,7 @@ func mcpCommand(f *flags, t terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve MCP on standard input and output: the tools run_code, list_envs, list_sessions and close_session",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			dumps()
 			var b backend = newShared(f, t)

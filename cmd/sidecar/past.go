@@ -157,7 +157,7 @@ func showRunCommand(f *flags, t terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:               "show ID",
 		Short:             "Show all that the history has of a run: code, policy, how it ended, what it printed",
-		Args:              cobra.ExactArgs(1),
+		Args:              aRun,
 		ValidArgsFunction: f.completeRuns(t),
 		RunE: func(c *cobra.Command, args []string) error {
 			rec, err := f.recordOf(c.Context(), args[0], t)

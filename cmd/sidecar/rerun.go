@@ -34,7 +34,7 @@ func rerunCommand(f *flags, t terminal) *cobra.Command {
 What cannot be had again is said on stderr: an environment that was collected, values of
 variables (never kept), input that came as a stream, and each line in which today's policy
 is another one. The settings of today hold: what they no longer allow a rerun does not get.`,
-		Args:              cobra.ExactArgs(1),
+		Args:              aRun,
 		ValidArgsFunction: f.completeRuns(t),
 		RunE:              func(c *cobra.Command, args []string) error { return r.rerun(c.Context(), args[0], t) },
 	}

@@ -61,12 +61,13 @@ func execute(ctx context.Context, args []string, t terminal) int {
 			return status(c.CommandPath(), err, t)
 		}
 	}
+	strict(root)
 	c, err := root.ExecuteContextC(ctx)
-	if err == nil {
-		err = help.err
-	}
-	if err != nil && (f.begun || help.err != nil) {
-		err = known(err)
+	switch {
+	case err != nil && !f.begun:
+		err = plainly(err)
+	case err != nil || help.err != nil:
+		err = kinded(cmp.Or(err, help.err))
 	}
 	return status(c.CommandPath(), err, t)
 }
@@ -83,8 +84,8 @@ func (w *written) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// known is an error of a command that ran as one with a kind: what has none is no fault of the command line.
-func known(err error) error {
+// kinded is an error of a command that ran as one with a kind: what has none is no fault of the command line.
+func kinded(err error) error {
 	var exit exitStatus
 	var kind *protocol.Error
 	var path *fs.PathError

@@ -80,7 +80,7 @@ func outputCommand(f *flags, t terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "output ID",
 		Short: "Print what a run printed, all of it, also while it goes on",
-		Args:  cobra.ExactArgs(1),
+		Args:  aRun,
 		RunE: func(c *cobra.Command, args []string) error {
 			of, err := f.sidecarOf(c.Context(), args[0], t)
 			if err != nil {
@@ -173,7 +173,7 @@ func cancelCommand(f *flags, t terminal) *cobra.Command {
 	return &cobra.Command{
 		Use:               "cancel ID",
 		Short:             "End a run, whoever asked for it",
-		Args:              cobra.ExactArgs(1),
+		Args:              aRun,
 		ValidArgsFunction: f.completeRuns(t),
 		RunE: func(c *cobra.Command, args []string) error {
 			of, err := f.sidecarOf(c.Context(), args[0], t)

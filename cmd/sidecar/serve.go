@@ -34,7 +34,7 @@ func serveCommand(f *flags, t terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the project around here until nobody needs it; clients start this by themselves",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return s.serve(c.Context(), t) },
 	}
 	stretchVar(c.Flags(), &s.idle, "idle", server.DefaultIdle, "end after this `time` with no client and no run")

@@ -42,7 +42,7 @@ func closeSessionCommand(f *flags, t terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "close NAME",
 		Short: "End a session: its interpreter, its state, and what it left running",
-		Args:  cobra.ExactArgs(1),
+		Args:  one("session", "sidecar sessions"),
 		RunE: func(c *cobra.Command, args []string) error {
 			of, err := f.attach(c.Context(), t)
 			if err != nil {

@@ -59,7 +59,7 @@ func showCommand(use, short string, t terminal, look func(context.Context) (valu
 	c := &cobra.Command{
 		Use:   use,
 		Short: short,
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			value, text, err := look(c.Context())
 			if err != nil {

@@ -16,7 +16,7 @@ func stopCommand(f *flags, t terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stop",
 		Short: "End the project's sidecar and its runs; the next one to need it starts another",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			clients, err := f.meant(c.Context(), all, t)
 			if err != nil {
