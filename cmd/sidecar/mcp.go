@@ -54,8 +54,8 @@ type backend interface {
 }
 
 func serveMCP(ctx context.Context, b backend, f *flags, t terminal) error {
-	dir, err := os.Getwd()
-	if err != nil {
+	dir, gone := os.Getwd()
+	if gone != nil {
 		dir = "/"
 	}
 	home, _ := os.UserHomeDir()
@@ -64,7 +64,7 @@ func serveMCP(ctx context.Context, b backend, f *flags, t terminal) error {
 		say(t, n)
 	}
 	return mcp.Serve(ctx, t.in, t.out, mcp.Options{
-		Name: "sidecar", Version: version, Log: f.log(t), Flag: f.workspace, Getenv: os.Getenv, Dir: dir, Home: home, Notes: notes,
+		Name: "sidecar", Version: version, Log: f.log(t), Flag: f.workspace, Getenv: os.Getenv, Dir: dir, NoDir: gone, Home: home, Notes: notes,
 		Run: func(ctx context.Context, dir, _ string, p protocol.RunParams, w mcp.Watch) (protocol.RunResult, error) {
 			root, err := sidecar.Root(dir)
 			if err != nil {

@@ -57,6 +57,8 @@ type Options struct {
 	Notes []string
 	// Dir is the working folder, Home the user's home; both absolute.
 	Dir, Home string
+	// NoDir is why there is no working folder; Dir is / then.
+	NoDir error
 	// Run does a run; Envs lists the environments.
 	Run  RunFunc
 	Envs EnvsFunc

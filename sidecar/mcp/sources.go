@@ -87,8 +87,16 @@ func (c *conn) setByClient(req mcp.CallToolRequest) []source {
 		c.single(fromClaude, c.o.Getenv(fromClaude)),
 		c.several(fromFolderPaths, c.o.Getenv(fromFolderPaths)),
 		codex(req.Params.Meta),
-		c.single(fromDir, c.o.Dir),
+		c.workingFolder(),
 	}
+}
+
+// workingFolder is where we were started, unless that is gone.
+func (c *conn) workingFolder() source {
+	if c.o.NoDir != nil {
+		return source{name: fromDir, notes: []string{fmt.Sprintf("%s: it is gone (%v)", fromDir, c.o.NoDir)}}
+	}
+	return c.single(fromDir, c.o.Dir)
 }
 
 // single is a source of one folder; a relative one starts at the working folder.

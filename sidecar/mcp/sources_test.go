@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -61,6 +62,16 @@ func TestOrderOfSources(t *testing.T) {
 				t.Errorf("ran in %s from %s", r.Structured.Workspace, r.Structured.WorkspaceSource)
 			}
 		})
+	}
+}
+
+// A working folder that was deleted is not taken for the one that stands in for it.
+func TestNoWorkingFolder(t *testing.T) {
+	o := options(t, quick)
+	o.Dir, o.NoDir = "/", os.ErrNotExist
+	c := initialized(t, o, nil)
+	if e := c.failed(c.python("x", "")); !strings.Contains(e.Message, "working folder: it is gone (file does not exist)") || strings.Contains(e.Message, "too wide") {
+		t.Errorf("%v", e)
 	}
 }
 
