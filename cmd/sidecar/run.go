@@ -251,10 +251,10 @@ func (r *runFlags) params(c *cobra.Command, args []string, t terminal) (protocol
 		if p.Language == "" {
 			return p, usage("name the code's language with --language", "-e needs a language")
 		}
-	case dash && r.language == "":
-		p.Command = args
 	case len(args) == 0:
 		return p, usage("give a file, - for standard input, -e CODE, or -- COMMAND", "nothing to run")
+	case dash && r.language == "":
+		p.Command = args
 	default:
 		p.Args = args[1:]
 		err = r.file(args[0], &p, t)
@@ -318,6 +318,7 @@ func (r *runFlags) file(name string, p *protocol.RunParams, t terminal) error {
 				hint += " " + linked.ShellQuote(word)
 			}
 		}
+		hint += r.traceHint(name)
 		return &protocol.Error{Kind: protocol.BadRequest, Message: fmt.Sprintf("reading the code: %v", err), Hint: hint, Err: err}
 	}
 	p.Code = string(b)
@@ -325,9 +326,17 @@ func (r *runFlags) file(name string, p *protocol.RunParams, t terminal) error {
 		p.Language = env.LanguageOf(filepath.Base(name), p.Code)
 	}
 	if p.Language == "" {
-		return usage("name it with --language", fmt.Sprintf("the language of %q is not to be told from its name or a #! line", name))
+		return usage("name it with --language"+r.traceHint(name), fmt.Sprintf("the language of %q is not to be told from its name or a #! line", name))
 	}
 	return nil
+}
+
+// traceHint is for who wrote --trace FILE.
+func (r *runFlags) traceHint(name string) string {
+	if r.trace != toTerminal {
+		return ""
+	}
+	return "; if it is to be the trace: --trace=" + linked.ShellQuote(name)
 }
 
 func readScript(name string) ([]byte, error) {
