@@ -82,7 +82,7 @@ func (e *Engine) approvesTrust(ctx context.Context, root string, r Request, why 
 	if err == nil && maps.Equal(trust.Files, files) {
 		return true
 	}
-	_ = e.Distrust(root)
+	_, _ = e.Distrust(root)
 	return false
 }
 

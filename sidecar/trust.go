@@ -95,16 +95,16 @@ func (e *Engine) Trust(root string) (Trust, error) {
 	return t, os.WriteFile(file, text, 0o600)
 }
 
-// Distrust takes it back.
-func (e *Engine) Distrust(root string) error {
+// Distrust takes it back; was says that there was something to take back.
+func (e *Engine) Distrust(root string) (was bool, err error) {
 	file, err := e.trustFile(root)
 	if err == nil {
 		err = os.Remove(file)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return false, nil
 	}
-	return err
+	return err == nil, err
 }
 
 // trustFile is where the trust in a project is recorded.

@@ -15,6 +15,14 @@ func say(t terminal, text string) {
 	}
 }
 
+// counted is a number of things, whose plural ends in s.
+func counted(n int, one string) string {
+	if n != 1 {
+		one += "s"
+	}
+	return fmt.Sprintf("%d %s", n, one)
+}
+
 // clean takes out of a text that may quote what a run chose, such as a file's name, what has a terminal do something or
 // shows it in another order than it stands.
 func clean(text string) string {

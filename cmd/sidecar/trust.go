@@ -24,7 +24,11 @@ func trustCommand(f *flags, t terminal) *cobra.Command {
 		}
 		defer e.Close()
 		if revoke {
-			return map[string]string{"revoked": root}, "no longer trusted: " + root + "\n", e.Distrust(root)
+			was, err := e.Distrust(root)
+			if !was {
+				return map[string]string{}, "was not trusted: " + root + "\n", err
+			}
+			return map[string]string{"revoked": root}, "no longer trusted: " + root + "\n", err
 		}
 		trust, err := e.Trust(root)
 		var b strings.Builder
@@ -91,7 +95,7 @@ func domainTexts(d *config.Domains) (out []string) {
 func (a trusted) text() string {
 	var b strings.Builder
 	for _, p := range a.Projects {
-		_, _ = fmt.Fprintf(&b, "project  %s  (%d files, on %s)\n", oneLine(p.Root), len(p.Files), p.At.Format(time.DateOnly))
+		_, _ = fmt.Fprintf(&b, "project  %s  (%s, on %s)\n", oneLine(p.Root), counted(len(p.Files), "file"), p.At.Format(time.DateOnly))
 	}
 	for _, d := range a.Domains {
 		_, _ = fmt.Fprintf(&b, "domain   %s\n", oneLine(d))
