@@ -22,7 +22,7 @@ func gcCommand(f *flags, t terminal) *cobra.Command {
 		if err != nil {
 			return nil, "", err
 		}
-		text := fmt.Sprintf("%d environments let go, %d kept\n", done.Dropped, done.Kept)
+		text := fmt.Sprintf("%s let go, %d kept\n", counted(done.Dropped, "environment"), done.Kept)
 		if done.Dropped > 0 {
 			text += "`nix store gc` frees what nothing else needs\n"
 		}

@@ -79,7 +79,7 @@ func sessionsText(all []protocol.NamedSession, now time.Time) string {
 
 // sessionText is a session without its name; ages are left out at the zero time.
 func sessionText(s protocol.NamedSession, now time.Time) string {
-	text := fmt.Sprintf("%s  %d calls", s.Language, s.Calls)
+	text := s.Language + "  " + counted(s.Calls, "call")
 	switch {
 	case s.Run != "":
 		text += "  run " + s.Run + " goes on"

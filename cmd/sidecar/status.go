@@ -195,7 +195,7 @@ func headline(s protocol.StatusResult) string {
 	if s.Memory > 0 {
 		text += fmt.Sprintf(", %d MiB", s.Memory>>20)
 	}
-	text += fmt.Sprintf(", %d before", s.RunsBefore)
+	text += ", " + counted(s.RunsBefore, "run") + " before"
 	if s.Ending {
 		text += ", ending"
 	}
@@ -253,7 +253,7 @@ func ending(e protocol.RunEnd) string {
 	}
 	text := fmt.Sprintf("exit %d", e.ExitCode) + took
 	if n := len(e.Findings); n > 0 {
-		text += fmt.Sprintf(", %d findings", n)
+		text += ", " + counted(n, "finding")
 	}
 	if n := len(e.Denied); n > 0 {
 		text += fmt.Sprintf(", %d denied", n)

@@ -147,7 +147,7 @@ func (f *flags) quiet(ctx context.Context, path string, t terminal) error {
 		return err
 	}
 	if len(s.Runs) > 0 {
-		return &protocol.Error{Kind: protocol.BadRequest, Message: fmt.Sprintf("%d sessions or runs go on in %s", len(s.Runs), path), Hint: "end them first: sidecar cancel, or leave the agent"}
+		return &protocol.Error{Kind: protocol.BadRequest, Message: "in use by " + counted(len(s.Runs), "run") + ": " + path, Hint: "end them first: sidecar cancel, or leave the agent"}
 	}
 	if err := c.Call(ctx, protocol.MethodStop, protocol.StopParams{}, nil); err != nil {
 		return err
