@@ -21,12 +21,12 @@ func noArgs(c *cobra.Command, args []string) error {
 	return fmt.Errorf("%s takes no arguments; %q was given", c.CommandPath(), args[0])
 }
 
-// one is for commands about one thing of those that a command lists.
-func one(what, list string) cobra.PositionalArgs {
+// one is for commands about one thing, of those that a command lists.
+func one(what, listed string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch len(args) {
 		case 0:
-			return fmt.Errorf("%s: which %s?\n`%s` lists them", c.CommandPath(), what, list)
+			return fmt.Errorf("%s: which %s?\n%s", c.CommandPath(), what, listed)
 		case 1:
 			return nil
 		}
@@ -35,7 +35,7 @@ func one(what, list string) cobra.PositionalArgs {
 }
 
 // aRun is for commands about a run.
-var aRun = one("run", "sidecar runs")
+var aRun = one("run", "`sidecar runs` lists them; the beginning or the end of an id is enough, and last is the last one here")
 
 // strict has cobra refuse what it answers with its help, as if that had been asked for.
 func strict(root *cobra.Command) {

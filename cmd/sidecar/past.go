@@ -159,8 +159,8 @@ func showRunCommand(f *flags, t terminal) *cobra.Command {
 		Short:             "Show all that the history has of a run: code, policy, how it ended, what it printed",
 		Args:              aRun,
 		ValidArgsFunction: f.completeRuns(t),
-		RunE: func(c *cobra.Command, args []string) error {
-			rec, err := f.recordOf(c.Context(), args[0], t)
+		RunE: f.aboutRun(t, func(c *cobra.Command, id string) error {
+			rec, err := f.recordOf(c.Context(), id, t)
 			if err != nil {
 				return err
 			}
@@ -169,7 +169,7 @@ func showRunCommand(f *flags, t terminal) *cobra.Command {
 			}
 			_, err = fmt.Fprint(t.out, recordText(rec))
 			return err
-		},
+		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c

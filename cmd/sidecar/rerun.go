@@ -36,7 +36,7 @@ variables (never kept), input that came as a stream, and each line in which toda
 is another one. The settings of today hold: what they no longer allow a rerun does not get.`,
 		Args:              aRun,
 		ValidArgsFunction: f.completeRuns(t),
-		RunE:              func(c *cobra.Command, args []string) error { return r.rerun(c.Context(), args[0], t) },
+		RunE:              f.aboutRun(t, func(c *cobra.Command, id string) error { return r.rerun(c.Context(), id, t) }),
 	}
 	fs := c.Flags()
 	fs.StringArrayVar(&r.env, "env", nil, "give a variable its value again: `NAME=VALUE`, or NAME from here (may be repeated)")

@@ -81,20 +81,20 @@ func outputCommand(f *flags, t terminal) *cobra.Command {
 		Use:   "output ID",
 		Short: "Print what a run printed, all of it, also while it goes on",
 		Args:  aRun,
-		RunE: func(c *cobra.Command, args []string) error {
-			of, err := f.sidecarOf(c.Context(), args[0], t)
+		RunE: f.aboutRun(t, func(c *cobra.Command, id string) error {
+			of, err := f.sidecarOf(c.Context(), id, t)
 			if err != nil {
-				return f.printPast(c.Context(), args[0], c.Flags().Changed("stderr"), err, t)
+				return f.printPast(c.Context(), id, c.Flags().Changed("stderr"), err, t)
 			}
 			defer of.Close()
 			if c.Flags().Changed("stderr") {
-				return printed(c.Context(), of, protocol.RunOutputParams{ID: args[0], Stream: protocol.Stderr, AsBytes: true}, follow, t.out)
+				return printed(c.Context(), of, protocol.RunOutputParams{ID: id, Stream: protocol.Stderr, AsBytes: true}, follow, t.out)
 			}
-			if err := printed(c.Context(), of, protocol.RunOutputParams{ID: args[0], Stream: protocol.Stdout, AsBytes: true}, follow, t.out); err != nil {
+			if err := printed(c.Context(), of, protocol.RunOutputParams{ID: id, Stream: protocol.Stdout, AsBytes: true}, follow, t.out); err != nil {
 				return err
 			}
-			return printed(c.Context(), of, protocol.RunOutputParams{ID: args[0], Stream: protocol.Stderr, AsBytes: true}, follow, t.err)
-		},
+			return printed(c.Context(), of, protocol.RunOutputParams{ID: id, Stream: protocol.Stderr, AsBytes: true}, follow, t.err)
+		}),
 		ValidArgsFunction: f.completeRuns(t),
 	}
 	c.Flags().BoolVar(&stderr, "stderr", false, "only its standard error, to standard output")
@@ -175,20 +175,37 @@ func cancelCommand(f *flags, t terminal) *cobra.Command {
 		Short:             "End a run, whoever asked for it",
 		Args:              aRun,
 		ValidArgsFunction: f.completeRuns(t),
-		RunE: func(c *cobra.Command, args []string) error {
-			of, err := f.sidecarOf(c.Context(), args[0], t)
+		RunE: f.aboutRun(t, func(c *cobra.Command, id string) error {
+			of, err := f.sidecarOf(c.Context(), id, t)
 			if err != nil {
-				return err
+				return f.endedBefore(c.Context(), id, err, t)
 			}
 			defer of.Close()
 			var r protocol.CancelResult
-			if err := of.Call(c.Context(), protocol.MethodCancel, protocol.CancelParams{ID: args[0]}, &r); err != nil {
+			if err := of.Call(c.Context(), protocol.MethodCancel, protocol.CancelParams{ID: id}, &r); err != nil {
 				return err
 			}
 			if !r.Cancelled {
-				say(t, "it had ended before")
+				say(t, hadEnded)
 			}
 			return nil
-		},
+		}),
 	}
+}
+
+// hadEnded is what is said where nothing is left to be cancelled.
+const hadEnded = "it had ended before"
+
+// endedBefore is for a run that no living sidecar knows; unknown is the error if the history does not, either.
+func (f *flags) endedBefore(ctx context.Context, id string, unknown error, t terminal) error {
+	h, err := f.history(t)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	if rec, ok, err := h.Get(ctx, id); err != nil || !ok || rec.Run.End == nil {
+		return unknown
+	}
+	say(t, hadEnded)
+	return nil
 }

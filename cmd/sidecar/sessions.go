@@ -42,7 +42,7 @@ func closeSessionCommand(f *flags, t terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "close NAME",
 		Short: "End a session: its interpreter, its state, and what it left running",
-		Args:  one("session", "sidecar sessions"),
+		Args:  one("session", "`sidecar sessions` lists them"),
 		RunE: func(c *cobra.Command, args []string) error {
 			of, err := f.attach(c.Context(), t)
 			if err != nil {

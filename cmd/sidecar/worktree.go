@@ -64,7 +64,7 @@ func worktreeDropCommand(f *flags, t terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "drop NAME",
 		Short: "Remove a session's worktree, and its branch if that holds nothing new",
-		Args:  one("worktree", "sidecar worktree list"),
+		Args:  one("worktree", "`sidecar worktree list` lists them"),
 		RunE: func(c *cobra.Command, args []string) error {
 			trees, done, err := f.worktrees(t)
 			if err != nil {
