@@ -104,7 +104,7 @@ func command(f *flags, t terminal) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "sidecar",
 		Short:         "Run an agent's code in the sandbox of your project",
-		Version:       version,
+		Version:       shown(version, buildSettings()),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
