@@ -83,6 +83,8 @@ well-known agents: sidecar exec --profile claude.`,
 	fs.BoolVar(&x.noTerminal, "no-terminal", false, "give it pipes, also when this is a terminal")
 	fs.BoolVar(&x.dryRun, "dry-run", false, "print the policy, or with --json the whole plan, and run nothing")
 	fs.BoolVar(&x.json, "json", false, "with --dry-run: print JSON")
+	completeFlag(c, "profile", f.profileNames)
+	completeFlag(c, "worktree", f.worktreeNames)
 	return c
 }
 

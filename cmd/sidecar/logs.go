@@ -37,9 +37,7 @@ func logsCommand(f *flags, t terminal) *cobra.Command {
 	fs.StringVar(&l.since, "since", "", "only what was written since this `time`: 90m, 12h or 7d ago, 2026-11-30, 2026-11-30T08:00:00Z")
 	fs.BoolVarP(&l.all, "all", "a", false, "the logs of all projects, in the order of time")
 	fs.BoolVar(&l.json, "json", false, "print each line as JSON")
-	_ = c.RegisterFlagCompletionFunc("level", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return []string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp
-	})
+	completeFlag(c, "level", func(context.Context) []string { return []string{"debug", "info", "warn", "error"} })
 	return c
 }
 

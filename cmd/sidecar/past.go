@@ -158,7 +158,7 @@ func showRunCommand(f *flags, t terminal) *cobra.Command {
 		Use:               "show ID",
 		Short:             "Show all that the history has of a run: code, policy, how it ended, what it printed",
 		Args:              aRun,
-		ValidArgsFunction: f.completeRuns(t),
+		ValidArgsFunction: f.completeRuns(false),
 		RunE: f.aboutRun(t, func(c *cobra.Command, id string) error {
 			rec, err := f.recordOf(c.Context(), id, t)
 			if err != nil {

@@ -35,7 +35,7 @@ What cannot be had again is said on stderr: an environment that was collected, v
 variables (never kept), input that came as a stream, and each line in which today's policy
 is another one. The settings of today hold: what they no longer allow a rerun does not get.`,
 		Args:              aRun,
-		ValidArgsFunction: f.completeRuns(t),
+		ValidArgsFunction: f.completeRuns(false),
 		RunE:              f.aboutRun(t, func(c *cobra.Command, id string) error { return r.rerun(c.Context(), id, t) }),
 	}
 	fs := c.Flags()

@@ -76,9 +76,8 @@ the home folder is empty.`,
 	fs.StringVar(&r.trace, "trace", "", "say on stderr where the time went, or write it to a `file` for chrome://tracing or Perfetto (--trace=FILE)")
 	fs.Lookup("trace").NoOptDefVal = toTerminal
 	fs.BoolVar(&r.inProcess, "in-process", false, "run in this process, unseen by the project's sidecar")
-	_ = c.RegisterFlagCompletionFunc("language", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return env.Names(), cobra.ShellCompDirectiveNoFileComp
-	})
+	completeFlag(c, "language", func(context.Context) []string { return env.Names() })
+	completeFlag(c, "session", f.sessionNames)
 	return c
 }
 

@@ -95,7 +95,7 @@ func outputCommand(f *flags, t terminal) *cobra.Command {
 			}
 			return printed(c.Context(), of, protocol.RunOutputParams{ID: id, Stream: protocol.Stderr, AsBytes: true}, follow, t.err)
 		}),
-		ValidArgsFunction: f.completeRuns(t),
+		ValidArgsFunction: f.completeRuns(false),
 	}
 	c.Flags().BoolVar(&stderr, "stderr", false, "only its standard error, to standard output")
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run ends")
@@ -153,14 +153,14 @@ func (f *flags) sidecarOf(ctx context.Context, id string, t terminal) (*client.C
 // completed is how many runs a shell is offered.
 const completed = 50
 
-// completeRuns offers the ids of the project's runs to a shell.
-func (f *flags) completeRuns(t terminal) cobra.CompletionFunc {
+// completeRuns offers the ids of the project's runs to a shell, or only of those that go on.
+func (f *flags) completeRuns(live bool) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		r := &runsFlags{flags: f, p: protocol.RunsParams{Limit: completed}}
-		runs, _ := r.listed(c.Context(), terminal{out: io.Discard, err: io.Discard})
+		r := &runsFlags{flags: f, p: protocol.RunsParams{Limit: completed, Live: live}}
+		runs, _ := r.listed(c.Context(), nowhere)
 		var out []string
 		for _, run := range runs {
 			out = append(out, run.ID+"\t"+oneLine(title(run)))
@@ -174,7 +174,7 @@ func cancelCommand(f *flags, t terminal) *cobra.Command {
 		Use:               "cancel ID",
 		Short:             "End a run, whoever asked for it",
 		Args:              aRun,
-		ValidArgsFunction: f.completeRuns(t),
+		ValidArgsFunction: f.completeRuns(true),
 		RunE: f.aboutRun(t, func(c *cobra.Command, id string) error {
 			of, err := f.sidecarOf(c.Context(), id, t)
 			if err != nil {

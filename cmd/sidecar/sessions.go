@@ -40,9 +40,10 @@ func (f *flags) kept(ctx context.Context, t terminal) ([]protocol.NamedSession, 
 func closeSessionCommand(f *flags, t terminal) *cobra.Command {
 	var p protocol.CloseSessionParams
 	c := &cobra.Command{
-		Use:   "close NAME",
-		Short: "End a session: its interpreter, its state, and what it left running",
-		Args:  one("session", "`sidecar sessions` lists them"),
+		Use:               "close NAME",
+		Short:             "End a session: its interpreter, its state, and what it left running",
+		Args:              one("session", "`sidecar sessions` lists them"),
+		ValidArgsFunction: completeFirst(f.sessionNames),
 		RunE: func(c *cobra.Command, args []string) error {
 			of, err := f.attach(c.Context(), t)
 			if err != nil {

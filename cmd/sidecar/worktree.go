@@ -62,9 +62,10 @@ func treeState(tree *linked.Tree, runs int) string {
 func worktreeDropCommand(f *flags, t terminal) *cobra.Command {
 	force := false
 	c := &cobra.Command{
-		Use:   "drop NAME",
-		Short: "Remove a session's worktree, and its branch if that holds nothing new",
-		Args:  one("worktree", "`sidecar worktree list` lists them"),
+		Use:               "drop NAME",
+		Short:             "Remove a session's worktree, and its branch if that holds nothing new",
+		Args:              one("worktree", "`sidecar worktree list` lists them"),
+		ValidArgsFunction: completeFirst(f.worktreeNames),
 		RunE: func(c *cobra.Command, args []string) error {
 			trees, done, err := f.worktrees(t)
 			if err != nil {
