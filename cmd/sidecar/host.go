@@ -52,6 +52,7 @@ var onHosts = map[string]onHost{
 	"stop":           {folder: true},
 	"envs":           {folder: true},
 	"workspace":      {folder: true},
+	"config":         {folder: true},
 	"sessions":       {folder: true},
 	"sessions close": {folder: true},
 	"worktree list":  {folder: true},
