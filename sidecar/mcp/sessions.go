@@ -135,7 +135,11 @@ func sessionsText(what string, all []protocol.NamedSession) string {
 	}
 	var b strings.Builder
 	for _, s := range all {
-		fmt.Fprintf(&b, "%s: session %q, %s, environment %s, %d calls, last used %s\n", what, s.Name, s.Language, s.Environment, s.Calls, s.Used.Format(time.RFC3339))
+		calls := "1 call"
+		if s.Calls != 1 {
+			calls = fmt.Sprintf("%d calls", s.Calls)
+		}
+		fmt.Fprintf(&b, "%s: session %q, %s, environment %s, %s, last used %s\n", what, s.Name, s.Language, s.Environment, calls, s.Used.Format(time.RFC3339))
 	}
 	return b.String()
 }
