@@ -256,7 +256,7 @@ func (r *runFlags) params(c *cobra.Command, args []string, t terminal) (protocol
 		p.Command = args
 	default:
 		p.Args = args[1:]
-		err = r.file(args[0], &p, t)
+		err = r.file(c.Context(), args[0], &p, t)
 	}
 	return p, err
 }
@@ -295,18 +295,21 @@ func readCode(from io.Reader) ([]byte, error) {
 }
 
 // file reads the code from a file or standard input.
-func (r *runFlags) file(name string, p *protocol.RunParams, t terminal) error {
+func (r *runFlags) file(ctx context.Context, name string, p *protocol.RunParams, t terminal) error {
 	var b []byte
 	var err error
 	if name == "-" {
 		if p.Language == "" {
 			return usage("name it with --language", "code from standard input needs a language")
 		}
-		b, err = readCode(t.in)
+		b, err = readTyped(ctx, t.in)
 	} else {
 		b, err = readScript(name)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case err != nil:
 		hint := "give an existing file, or - for standard input"
 		if errors.Is(err, errTooLong) {
 			hint = "have its interpreter read it: sidecar run -- PROGRAM FILE"
@@ -328,6 +331,25 @@ func (r *runFlags) file(name string, p *protocol.RunParams, t terminal) error {
 		return usage("name it with --language"+r.traceHint(name), fmt.Sprintf("the language of %q is not to be told from its name or a #! line", name))
 	}
 	return nil
+}
+
+// readTyped reads code that may be typed just now, which Ctrl-C ends.
+func readTyped(ctx context.Context, in io.Reader) ([]byte, error) {
+	type text struct {
+		b   []byte
+		err error
+	}
+	typed := make(chan text, 1)
+	go func() {
+		b, err := readCode(in)
+		typed <- text{b, err}
+	}()
+	select {
+	case got := <-typed:
+		return got.b, got.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // traceHint is for who wrote --trace FILE.

@@ -70,8 +70,11 @@ func (a *attempt) try(ctx context.Context, p place.Place, root string, o Options
 
 func explained(err error) error {
 	var known *protocol.Error
-	if errors.As(err, &known) {
+	switch {
+	case errors.As(err, &known):
 		return known
+	case errors.Is(err, context.Canceled):
+		return &protocol.Error{Kind: protocol.Cancelled, Message: "cancelled", Err: err}
 	}
 	return &protocol.Error{Kind: protocol.Gone, Message: "connecting to the sidecar: " + err.Error(), Err: err}
 }

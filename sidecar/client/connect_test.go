@@ -1,6 +1,9 @@
 package client
 
 import (
+	"context"
+	"net"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -35,5 +38,15 @@ func TestNewer(t *testing.T) {
 				t.Error("each replaces the other")
 			}
 		})
+	}
+}
+
+// Who is told to end while it connects has not lost a sidecar.
+func TestCancelledWhileConnecting(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	_, err := new(net.Dialer).DialContext(ctx, "unix", filepath.Join(t.TempDir(), "socket"))
+	if err = explained(err); kindOf(err) != protocol.Cancelled {
+		t.Errorf("it is said: %v", err)
 	}
 }
