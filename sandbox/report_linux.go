@@ -43,7 +43,7 @@ func (p *Process) conclude() (End, error) {
 		return end, &StartError{Step: StepStand, Err: errNotTaken, Text: p.complain.String()}
 	}
 	var exit *exec.ExitError
-	if p.firstPID.Load() != 0 && p.cmd.ProcessState.ExitCode() >= 128 || p.cmd.ProcessState.ExitCode() < 0 {
+	if begun || p.firstPID.Load() != 0 && p.cmd.ProcessState.ExitCode() >= 128 || p.cmd.ProcessState.ExitCode() < 0 {
 		end.ExitCode, end.Signal, end.Lost = 137, int(unix.SIGKILL), true
 		return end, nil
 	}

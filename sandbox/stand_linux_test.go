@@ -292,6 +292,29 @@ func TestBubblewrapIsKilledAtAnyMoment(t *testing.T) {
 	})
 }
 
+// A program can send any signal to the shim. Its run ends as it does all the same, and is never taken for one that did not start.
+func TestSignalsToTheShim(t *testing.T) {
+	const script = "for n in $(seq 1 64); do case $n in 9|19|32|33) ;; *) kill -$n 2;; esac; done; kill -CONT 2; echo done; exit 7"
+	check := func(t *testing.T, end sandbox.End, out string, err error) {
+		t.Helper()
+		if err != nil || end.ExitCode != 7 || out != "done\n" {
+			t.Errorf("%v, %+v, %q", err, end, out)
+		}
+	}
+	bothModes(t, func(t *testing.T, b *box) {
+		end, out, err := b.run(t.Context(), script)
+		check(t, end, out, err)
+		end, out, err = b.run(t.Context(), "echo done; kill -9 2; sleep 10")
+		if err != nil || !end.Lost || out != "done\n" {
+			t.Errorf("the shim is killed: %v, %+v, %q", err, end, out)
+		}
+	})
+	bothWays(t, func(t *testing.T, b *box, waits bool) {
+		end, out, err := b.stand(waits, script).run(t.Context(), sandbox.IO{})
+		check(t, end, out, err)
+	})
+}
+
 // A sandbox whose executor and bubblewrap are gone ends itself: what waits, and what runs.
 func TestASandboxWithoutItsExecutor(t *testing.T) {
 	b := newBox(t, sandbox.ByShim)

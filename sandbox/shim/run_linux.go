@@ -27,6 +27,7 @@ func run() int {
 		return fail("plan", 0, err.Error())
 	}
 	up := monotonic()
+	ignoreSignals()
 	// Relative paths and descriptors opened before a pin lead past it, so none may stay.
 	if err := syscall.Chdir("/"); err != nil {
 		return fail("chdir", err.(syscall.Errno), "/")
@@ -75,6 +76,7 @@ func run() int {
 		return fail(step, errno, "")
 	}
 	at = at.next()
+	report(Begun)
 	pid, errno := plan.fork(term)
 	if errno != 0 {
 		return fail("fork", errno, "")
@@ -83,6 +85,18 @@ func run() int {
 	closeOutputs()
 	go plan.obey(pid, term)
 	return plan.wait(pid, term, at)
+}
+
+// ignoreSignals has the program, which can send any to this process, not end it by one: Go's runtime ends with status 2 at many
+// (os/signal). What a fault here raises ends it all the same (signal(7)), and the program has all of its own again.
+func ignoreSignals() {
+	for sig := syscall.Signal(1); sig <= signalCount; sig++ {
+		switch sig {
+		case syscall.SIGKILL, syscall.SIGSTOP, syscall.SIGCONT, syscall.SIGCHLD, syscall.SIGURG: // the last is how the runtime preempts
+		default:
+			ignore(sig)
+		}
+	}
 }
 
 // obey does what the executor asks on ControlFD while the program runs. Pins: a file that a host program

@@ -8,7 +8,8 @@ import (
 	"unsafe"
 )
 
-// Begun is the line on StatusFD with which the program of a sandbox that was made ahead begins its run.
+// Begun is the line on StatusFD with which the program begins its run: what happens after it is the program's doing, and no
+// reason to try again.
 const Begun = "begun\n"
 
 // stand makes the sandbox ahead of its run, waits for the hand-over and carries that out. It returns the exit status.

@@ -30,9 +30,6 @@ type windowSize struct{ rows, columns, x, y uint16 }
 
 // openTerminal makes the terminal this process's own, and hands the controlling side over.
 func openTerminal(rows, columns int) (*terminal, syscall.Errno) {
-	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTTOU, syscall.SIGTTIN, syscall.SIGTSTP} {
-		ignore(sig)
-	}
 	control, err := syscall.Open("/dev/ptmx", syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err.(syscall.Errno)
@@ -63,7 +60,6 @@ func openTerminal(rows, columns int) (*terminal, syscall.Errno) {
 	return t, record(TerminalRecord, 0, control)
 }
 
-// ignore ignores a signal that the leader of a terminal's session gets: for Go's runtime a hangup would be the end.
 func ignore(sig syscall.Signal) {
 	action := sigaction{handler: 1} // SIG_IGN
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&action)), 0, sigsetSize, 0, 0)
