@@ -18,6 +18,8 @@ type Host struct {
 	PIDLimit bool
 	// Root says that the host user is root.
 	Root bool
+	// Keyrings says that the kernel has them, and tells of them in /proc.
+	Keyrings bool
 	// Groups is the folder of control groups in which each run gets one of its own (package cgroup); "" is none.
 	Groups string
 	// Backend is what plans are made for; Seat what one for Seatbelt needs.

@@ -172,6 +172,7 @@ var asked = map[string]string{
 	"attacks/jj-config-absent":              `make .jj/repo/config.toml; new .jj/repo .jj/r2; make sub/.jj; make sub/.jj/repo/config.toml; +make .jj/working_copy/x`,
 	"attacks/keep-kernel-keys":              linuxOnly + "keyrings; the keychain is a service that is not named (mach com.apple.SecurityServer, below)",
 	"attacks/kernel-files":                  `write /dev/mem; write /dev/disk0; read /dev/rdisk0; op nvram-set; op system-kext-load; sysctl-write kern.hostname`,
+	"attacks/kernel-secrets":                linuxOnly + "/proc",
 	"attacks/kill-host-process":             `signal others; +signal children`,
 	"attacks/leave-process":                 byGuardian + "every process of the sandbox is killed at the end",
 	"attacks/memory-hog":                    byLimit + "the executor watches the memory",

@@ -211,8 +211,11 @@ func (b *builder) pins() {
 	for _, path := range shim.KernelFiles {
 		b.add("--ro-bind-try", path, path)
 	}
+	if b.host.Keyrings {
+		b.add("--ro-bind", "/dev/null", "/proc/keys", "--ro-bind", "/dev/null", "/proc/key-users")
+	}
 	if b.policy.UID == 0 { // bubblewrap makes no mount read-only that it leaves its devices
-		b.gaps = append(b.gaps, "as root a run can change the modes and times of /dev/null and its like, which are the machine's own")
+		b.gaps = append(b.gaps, "as root a run can change the modes and times of /dev/null and its like, which are the machine's own, and read what /proc tells root alone")
 	}
 	for _, p := range b.policy.Pins {
 		switch {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -80,9 +81,9 @@ func (f *Filter) judgeHeader(r *http.Request, v Verdict) Verdict {
 	if !v.Open {
 		return v
 	}
-	for _, name := range overrides {
-		if r.Header.Get(name) != "" {
-			return Verdict{Why: "the header " + name + " puts another method in the place of the request's"}
+	for name := range r.Header {
+		if slices.Contains(overrides, http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))) { // CGI makes them one (RFC 3875, 4.1.18)
+			return Verdict{Why: "the header " + cut(name) + " puts another method in the place of the request's"}
 		}
 	}
 	return v

@@ -83,6 +83,7 @@ func TestHostileRequests(t *testing.T) {
 		{"h2c: the upgrade is not passed on", get + "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n", []int{200}, []string{ok}},
 		{"WebSocket with methods", "GET http://read.test/ HTTP/1.1\r\nHost: read.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n", []int{403}, nil},
 		{"method in a header", "GET http://read.test/ HTTP/1.1\r\nHost: read.test\r\nX-HTTP-Method-Override: DELETE\r\n\r\n", []int{403}, nil},
+		{"method in a header of CGI", "GET http://read.test/ HTTP/1.1\r\nHost: read.test\r\nX_HTTP-Method_Override: DELETE\r\n\r\n", []int{403}, nil},
 		{"Connection names Host", get + "Connection: Host\r\n\r\n", []int{200}, []string{ok}},
 		{"HTTP/1.0", "GET http://good.test/ HTTP/1.0\r\n\r\n", []int{200}, []string{ok}},
 		{"HTTP/0.9", "GET http://good.test/\r\n\r\n", []int{400}, nil},

@@ -27,6 +27,11 @@ func (p Plan) limitNamespaces() (string, syscall.Errno) {
 			return "kernel-files", errno
 		}
 	}
+	for _, path := range KernelSecrets {
+		if errno := (Pin{Kind: Covered, Path: path}).make(); errno != 0 && errno != syscall.ENOENT {
+			return "kernel-secrets", errno
+		}
+	}
 	for _, path := range Devices {
 		if errno := readOnly(path); errno != 0 && errno != syscall.ENOENT {
 			return "devices", errno

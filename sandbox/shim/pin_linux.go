@@ -80,7 +80,7 @@ func (p Pin) attach(tree int) syscall.Errno {
 	return moveMount(tree, target)
 }
 
-// cover is what hides a path: an empty folder, or the null device, which as a mount without devices opens nothing.
+// cover is what hides a path: an empty folder, or the null device, which cannot be opened in a mount without devices.
 func (p Pin) cover() string {
 	if p.Folder {
 		return "/run/sidecar/empty"
@@ -125,8 +125,10 @@ func cloneEntry(dir int, name string) (int, syscall.Errno) {
 func (p Pin) setAccess(tree int) syscall.Errno {
 	var attr mountAttr
 	switch p.Kind {
-	case Frozen, Covered:
+	case Frozen:
 		attr.set = mountReadOnly
+	case Covered:
+		attr.set = mountReadOnly | mountNoDev
 	case Thawed:
 		attr.clear = mountReadOnly
 	default:
