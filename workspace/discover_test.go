@@ -97,6 +97,18 @@ func TestDiscover(t *testing.T) {
 			l.link("ptr", "p/.git")
 		}, "p",
 			with(plainShape("p"), func(s *shape) { s.GitDir, s.CommonDir, s.Kind = "p/store", "p/store", DotGitLink }), ""},
+		"link to a pointer elsewhere": {func(l *lab) {
+			l.repo("p")
+			mv(l, "p/.git", "p/store")
+			l.mkdir("p/x/store")
+			l.write("p/x/ptr", "gitdir: store\n")
+			l.link("x/ptr", "p/.git")
+		}, "p",
+			with(plainShape("p"), func(s *shape) { s.GitDir, s.CommonDir, s.Kind = "p/store", "p/store", DotGitLink }), ""},
+		"long HEAD": {func(l *lab) {
+			l.repo("p")
+			l.write("p/.git/HEAD", "ref: refs/heads/main\n"+strings.Repeat("\n", 2<<20))
+		}, "p", with(plainShape("p"), func(s *shape) { s.Branch = "" }), ""},
 		"link that leads nowhere":       {func(l *lab) { l.link("nowhere", "p/.git") }, "p", shape{Root: "p"}, "leads nowhere"},
 		"link loop":                     {func(l *lab) { l.link(".git", "p/.git") }, "p", shape{Root: "p"}, "leads nowhere"},
 		"empty .git below a repository": {func(l *lab) { l.repo("p"); l.mkdir("p/a/.git") }, "p/a", plainShape("p"), "not a git directory"},

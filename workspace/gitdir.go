@@ -27,7 +27,7 @@ func validHead(l *looks.Looks, path string) bool {
 	if target, err := readLinkOf(l, path); err == nil {
 		return strings.HasPrefix(target, "refs/")
 	}
-	data, err := l.Read(path)
+	data, err := l.ReadHead(path, 255) // as much as git: the file may be of any size
 	if err != nil {
 		return false
 	}

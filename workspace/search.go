@@ -90,7 +90,11 @@ func (ws *Workspace) look(dir string) *found {
 // followPointer reads the ".git" file at path. Git stops with an error at one that leads nowhere, so the
 // search stops too.
 func (ws *Workspace) followPointer(f *found, path string) *found {
-	target, err := readPointer(ws.looks, path)
+	var target string
+	data, err := ws.looks.Read(path)
+	if err == nil {
+		target, err = parsePointer(data, f.top) // not where a link leads: git knows the file by the link's name
+	}
 	if err != nil {
 		ws.note("%s: %v", f.dotGit, err)
 		return f
