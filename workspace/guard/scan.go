@@ -31,7 +31,8 @@ func (m marks) isGitDir() bool {
 var vendors = map[string]bool{"node_modules": true, "bower_components": true, "site-packages": true,
 	"dist-packages": true, "vendor": true}
 
-// gitData are a git dir's folders of mere data that may be very many; their names are git's own doing.
+// gitData are a git dir's folders of mere data that may be very many; their names are git's own doing. Not so among submodules: there "lfs"
+// and "objects/ab" may be their names, and a run can make "modules" look like a git dir.
 var gitData = map[string]bool{"lfs": true}
 
 // isFanOut tells a folder of loose objects, "objects/ab".
@@ -187,7 +188,7 @@ func (t *tree) note(n *node, s sight, how origin, fd int) []*node {
 func (t *tree) becomesGitDir(n *node, how origin, fd int) {
 	n.kind |= gitDir
 	if path := n.path(); t.gitDirs[path] && path != t.root.path {
-		n.kind |= inGit
+		n.kind |= inGit | sure
 	}
 	t.watchNode(fd, n)
 	t.noteSite(n.path(), folderSite, how)
@@ -229,11 +230,14 @@ func subKind(n *node, name string) (k kind, skip bool) {
 	k = n.kind & (inherited | refs)
 	switch {
 	case name == ".git":
+		if k&inGit == 0 {
+			k |= sure
+		}
 		return k | gitDir | inGit, false
 	case n.kind&admins != 0:
 		return k | admin, false
 	case n.kind&objects != 0:
-		return k, isFanOut(name) && k&inGit != 0
+		return k, isFanOut(name) && n.kind&sure != 0
 	case n.kind&vcs != 0:
 		return k | vcs, name != "repo" && name != "prefs" && name != "branch"
 	case isVCS(name) && k&inGit == 0:
@@ -250,11 +254,11 @@ func subKind(n *node, name string) (k kind, skip bool) {
 	case "worktrees":
 		k |= admins
 	case "objects":
-		k |= objects
+		k |= objects | n.kind&sure
 	case "refs":
 		k |= refs
 	}
-	return k, gitData[name] && n.kind&inGit != 0
+	return k, gitData[name] && n.kind&sure != 0
 }
 
 // notice looks at one name in a folder: is it a repository, or obeyed?

@@ -34,6 +34,8 @@ const (
 	refs
 	// single is no folder but a file with a watch of its own.
 	single
+	// sure is a git dir that a run has not made of another folder, so that what has the name of git's data is that.
+	sure
 )
 
 // inherited is what a folder's subfolders have of it.
@@ -178,7 +180,7 @@ func (t *tree) addGitDir(dir string) *node {
 	if err != nil {
 		return nil
 	}
-	n := &node{base: b, kind: gitDir | inGit}
+	n := &node{base: b, kind: gitDir | inGit | sure}
 	t.bases = append(t.bases, b)
 	t.tops = append(t.tops, n)
 	return n
