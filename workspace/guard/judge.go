@@ -70,12 +70,10 @@ func (t *tree) judgeGitDir(path string, isAdmin, whole bool, spare func(path str
 			list = append(list, c)
 		}
 	}
-	if !isAdmin {
-		if !spare(join(path, "config")) {
-			add(t.judgeConfig(fd, path, "config"))
-		}
-		add(judgeHooks(fd))
+	if !spare(join(path, "config")) {
+		add(t.judgeConfig(fd, path, "config"))
 	}
+	add(judgeHooks(fd)) // a linked worktree's folder has neither, but git obeys both where the commondir is gone
 	add(t.judgeConfig(fd, path, "config.worktree"))
 	add(judgeCommondir(fd, path, isAdmin))
 	for _, l := range leftovers {
@@ -135,6 +133,7 @@ func (t *tree) judgeConfig(fd int, dir, name string) *charge {
 	switch {
 	case len(c.bad) > 0:
 		c.reason = "git executes or obeys its " + names(c.bad)
+		c.doubtful = c.reason == "git executes or obeys its core.worktree" // the .git there may be about to come
 	case read.nlink > 1:
 		c.reason = "a git config that can be changed under another name"
 	default:
@@ -158,28 +157,6 @@ func clip(s string) string {
 		return s[:80] + "…"
 	}
 	return s
-}
-
-// worktreeIsOwn lets core.worktree pass when it leads to a folder of the workspace whose `.git` leads back here.
-func (t *tree) worktreeIsOwn(dir string, s setting) bool {
-	if s.section != "core" || s.key != "worktree" || s.sub != "" {
-		return false
-	}
-	path := s.value
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		// a submodule's folder that does not exist (yet): nothing there can be obeyed
-		_, _, inside := t.locate(filepath.Clean(path))
-		return inside && t.isModule(dir)
-	}
-	if _, _, inside := t.locate(real); !inside {
-		return false
-	}
-	back, err := t.follow(join(real, ".git"))
-	return err == nil && back == dir || t.isModule(dir) && err != nil
 }
 
 // isModule says that a git directory lies where submodules' do.
@@ -226,12 +203,12 @@ func (t *tree) judgeBackPointer(fd int, path string) *charge {
 	c.st = st
 	to := strings.TrimRight(string(text), "\r\n")
 	if !filepath.IsAbs(to) {
-		to = filepath.Join(path, to)
+		to = path + "/" + to
 	}
-	up, name := split(filepath.Clean(to))
-	real, err := filepath.EvalSymlinks(up)
-	if err != nil {
-		real = up // a worktree that is gone
+	up, name := split(to)
+	real, ok := wouldBe(up) // a worktree may be gone
+	if !ok || strings.ContainsRune(to, 0) {
+		return c
 	}
 	if _, _, inside := t.locate(real); inside && name == ".git" || leadsTo(join(real, name), path) {
 		return nil

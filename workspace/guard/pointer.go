@@ -3,6 +3,7 @@
 package guard
 
 import (
+	"bytes"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -10,37 +11,52 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var errNoPointer = errors.New("no pointer to a git directory")
+var (
+	errNoPointer  = errors.New("no pointer to a git directory")
+	errOddPointer = errors.New("a pointer that git may read in another way")
+)
 
-// pointsTo reads a `.git` link or file: where it leads as written, made absolute.
+// pointsTo reads a `.git` link or file: where it leads as written, made absolute. It is errNoPointer where git cannot read it.
 func (t *tree) pointsTo(path string) (target string, st stamp, err error) {
 	dir, name, err := t.folderOf(path)
 	if err != nil {
-		return "", stamp{}, err
+		return "", stamp{}, errNoPointer
 	}
 	defer unix.Close(dir)
-	st = lookAt(dir, name)
-	switch {
+	switch st = lookAt(dir, name); {
 	case st.link():
 		target = readLink(dir, name)
 	case st.file():
-		text, _, err := readFile(dir, name)
-		if err != nil {
-			return "", st, err
-		}
-		target, _ = strings.CutPrefix(strings.TrimRight(string(text), "\r\n"), "gitdir: ")
-		if target == strings.TrimRight(string(text), "\r\n") {
-			target = ""
-		}
+		target, err = readPointer(dir, name)
 	}
-	if target == "" || strings.ContainsRune(target, 0) {
-		return "", st, errNoPointer
+	if err == nil && target == "" {
+		err = errNoPointer
+	}
+	if err != nil {
+		return "", st, err
 	}
 	if !filepath.IsAbs(target) {
 		up, _ := split(path)
 		target = up + "/" + target
 	}
 	return target, st, nil
+}
+
+// readPointer reads what git writes into a `.git` file. Git (read_gitfile_gently in its setup.c) takes its text to end at a NUL,
+// and reads longer ones than anybody writes: both are an error here.
+func readPointer(dir int, name string) (string, error) {
+	text, _, err := readFile(dir, name)
+	switch {
+	case err != nil:
+		return "", err
+	case bytes.IndexByte(text, 0) >= 0:
+		return "", errOddPointer
+	}
+	target, ok := strings.CutPrefix(strings.TrimRight(string(text), "\r\n"), "gitdir: ")
+	if !ok {
+		return "", errNoPointer
+	}
+	return target, nil
 }
 
 // follow gives the git directory that a `.git` entry of any kind is or leads to, links resolved.
@@ -58,31 +74,51 @@ func (t *tree) follow(path string) (string, error) {
 // judgePointer judges a `.git` that is a file or a link. One that git cannot read is harmless.
 func (t *tree) judgePointer(path string) *charge {
 	target, st, err := t.pointsTo(path)
-	if err != nil {
+	if errors.Is(err, errNoPointer) || st.ino == t.own[path] { // what the guard put back
 		return nil
 	}
 	dir, name := split(path)
-	if st.ino == t.own[path] {
-		return nil // put back by the guard
+	c := &charge{dir: dir, name: name, st: st, fresh: st.ctime, doubtful: true}
+	if err != nil {
+		c.reason = "it is not written as git writes where a git directory is, so that what git makes of it is not known"
+		return c
 	}
-	c := &charge{dir: dir, name: name, st: st, fresh: st.ctime}
 	real, err := filepath.EvalSymlinks(target)
 	if err != nil {
-		c.reason, c.doubtful = "it leads git to a directory that does not exist, where anything may appear", true
+		c.reason = "it leads git to a directory that does not exist, where anything may appear"
 		return c
 	}
 	if _, _, inside := t.locate(real); !inside {
-		c.reason = "it leads git to a directory outside the workspace"
+		c.reason, c.doubtful = "it leads git to a directory outside the workspace", false
 		return c
 	}
-	if t.leadsBack(real, path) {
+	if c.reason = t.oddTarget(path, target, real); c.reason == "" {
 		return nil
 	}
-	if reason := t.targetArmed(real); reason != "" {
-		c.reason, c.doubtful = "it leads git to a directory whose config is not harmless here: "+reason, true
-		return c
+	return c
+}
+
+// oddTarget says what is wrong with where a pointer leads inside, "" when nothing is. What is let pass is held, or judged,
+// when it changes in a later run, in which the pointer itself is an old one: so it must be a git directory already, with no link on the way.
+func (t *tree) oddTarget(path, target, real string) string {
+	if real != filepath.Clean(target) {
+		return "it leads git through a link, which may lead elsewhere later"
 	}
-	return nil
+	if t.sites[real] != nil && t.leadsBack(real, path) {
+		return "" // and is judged by itself
+	}
+	if !t.isRepository(real) {
+		return "it leads git to what is no git directory, and may become one"
+	}
+	if reason := t.targetArmed(real); reason != "" {
+		return "it leads git to a directory whose config is not harmless here: " + reason
+	}
+	for _, tree := range t.workTrees(real) {
+		if tree != filepath.Dir(path) {
+			return "it leads git to a directory whose work tree is another folder"
+		}
+	}
+	return ""
 }
 
 // leadsBack says that a git directory is where git itself puts it for a worktree or a submodule, and names
@@ -97,7 +133,16 @@ func (t *tree) leadsBack(real, path string) bool {
 		}
 		return ok && back == path
 	}
-	return t.isModule(real) && t.ownWorktree(real) == filepath.Dir(path)
+	if !t.isModule(real) {
+		return false
+	}
+	trees := t.workTrees(real)
+	for _, tree := range trees {
+		if tree != filepath.Dir(path) {
+			return false
+		}
+	}
+	return len(trees) > 0
 }
 
 // readLine reads a file of one line.
@@ -108,27 +153,27 @@ func (t *tree) readLine(path string) (string, bool) {
 	}
 	defer unix.Close(dir)
 	text, _, err := readFile(dir, name)
-	return strings.TrimRight(string(text), "\r\n"), err == nil
+	return strings.TrimRight(string(text), "\r\n"), err == nil && bytes.IndexByte(text, 0) < 0
 }
 
-// ownWorktree is the folder that a git directory's core.worktree names.
-func (t *tree) ownWorktree(gitDir string) string {
-	dir, name, err := t.folderOf(join(gitDir, "config"))
-	if err != nil {
-		return ""
-	}
-	defer unix.Close(dir)
-	text, _, err := readFile(dir, name)
-	settings, _ := parseConfig(text)
-	for _, s := range settings {
-		if err == nil && s.name() == "core.worktree" {
-			if filepath.IsAbs(s.value) {
-				return filepath.Clean(s.value)
+// workTrees are the folders that a git directory's core.worktree names, "" where that cannot be told.
+func (t *tree) workTrees(gitDir string) (list []string) {
+	for _, name := range []string{"config", "config.worktree"} {
+		dir, _, err := t.folderOf(join(gitDir, name))
+		if err != nil {
+			continue
+		}
+		text, _, _ := readFile(dir, name)
+		unix.Close(dir)
+		settings, _ := parseConfig(text) // where that fails, or the reading, the config is charged
+		for _, s := range settings {
+			if s.name() == "core.worktree" {
+				tree, _ := wouldBe(s.from(gitDir))
+				list = append(list, tree)
 			}
-			return filepath.Join(gitDir, s.value)
 		}
 	}
-	return ""
+	return list
 }
 
 // nothing spares nothing.

@@ -1,0 +1,57 @@
+//go:build unix
+
+package guard
+
+import "testing"
+
+// hide puts an armed repository where nobody looks.
+const hide = `git init -q .; mkdir .git/rr-cache sub; git init -q --bare .git/rr-cache/x; `
+
+const armHidden = armIt + `.git/rr-cache/x/config; `
+
+// module makes a repository where a submodule's would be, whose work tree is $1.
+const module = `git init -q .; mkdir -p .git/modules lib; git init -q --bare .git/modules/lib; git -C .git/modules/lib config core.bare false; echo gitdir: ../.git/modules/lib >lib/.git; git -C .git/modules/lib config core.worktree `
+
+func TestPointers(t *testing.T) {
+	for name, c := range map[string]struct {
+		script string
+		want   []string
+	}{
+		"link to a pointer": {hide + armHidden + "echo gitdir: ../.git/rr-cache/x >sub/g; ln -s g sub/.git", []string{"disarmed sub/.git"}},
+		"NUL":               {hide + armHidden + `printf 'gitdir: ../.git/rr-cache/x\0junk\n' >sub/.git`, []string{"disarmed sub/.git"}},
+		"NUL, outside":      {hide + `printf "gitdir: $ROOT/../up\0/../ws/.git/rr-cache/x\n" >sub/.git`, []string{"disarmed sub/.git"}},
+		"newlines":          {hide + armHidden + `{ printf 'gitdir: ../.git/rr-cache/x'; head -c 300000 /dev/zero | tr '\0' '\n'; } >sub/.git`, []string{"disarmed sub/.git"}},
+		"through a link":    {hide + `ln -s .git/rr-cache/x l; echo gitdir: ../l >sub/.git`, []string{"disarmed sub/.git"}},
+		"not yet":           {hide + `rm .git/rr-cache/x/HEAD; echo gitdir: ../.git/rr-cache/x >sub/.git`, []string{"disarmed sub/.git"}},
+		"hidden, harmless":  {hide + `echo gitdir: ../.git/rr-cache/x >sub/.git`, nil},
+		"a worktree's own": {`git init -q .; mkdir -p sub .git/worktrees; git init -q --bare y; mv y .git/worktrees; echo gitdir: ../.git/worktrees/y >sub/.git; echo $ROOT/sub/.git >.git/worktrees/y/gitdir; ` + armIt + `.git/worktrees/y/config`,
+			[]string{"disarmed .git/worktrees/y/config"}},
+		"back, NUL": {`git init -q .; mkdir -p ../far .git/worktrees/y; printf "$ROOT/../far\0/../../ws/.git" >.git/worktrees/y/gitdir`, []string{"disarmed .git/worktrees/y/gitdir"}},
+		"back, through a link": {`git init -q .; mkdir -p ../far/x .git/worktrees/y; ln -s ../far/x l; echo "$ROOT/l/../.git" >.git/worktrees/y/gitdir`,
+			[]string{"disarmed .git/worktrees/y/gitdir"}},
+		"modules that looks like one": {`git init -q .; mkdir -p .git/modules/objects .git/modules/refs sub sub2; echo ref: refs/heads/x >.git/modules/HEAD; ` +
+			`for n in lfs objects/ab; do git init -q --bare .git/modules/$n; git -C .git/modules/$n config core.bare false; done; ` +
+			`git -C .git/modules/lfs config core.worktree ../../../sub; echo gitdir: ../.git/modules/lfs >sub/.git; git -C .git/modules/objects/ab config core.worktree ../../../../sub2; echo gitdir: ../.git/modules/objects/ab >sub2/.git; ` +
+			armIt + `.git/modules/lfs/config; ` + armIt + `.git/modules/objects/ab/config`,
+			[]string{"disarmed .git/modules/lfs/config", "disarmed .git/modules/objects/ab/config"}},
+		"own work tree":           {module + "../../../lib", nil},
+		"own work tree, gone":     {module + "../../../lib; rm -r lib", nil},
+		"work tree a git dir":     {module + "../..", []string{"disarmed .git/modules/lib/config"}},
+		"work tree in a git dir":  {module + "../../refs; echo gitdir: ../modules/lib >.git/refs/.git", []string{"disarmed .git/modules/lib/config"}},
+		"work tree obeyed":        {module + "../../../.vscode", []string{"disarmed .git/modules/lib/config"}},
+		"work tree by a link":     {module + "../../../l/../new; ln -s .git/refs l", []string{"disarmed .git/modules/lib/config"}},
+		"work tree of no module":  {module + "../../../new", []string{"disarmed lib/.git"}},
+		"work tree without .git":  {module + "../../../src; mkdir src", []string{"disarmed .git/modules/lib/config"}},
+		"work tree per worktree":  {module + "../../../lib; cd .git/modules/lib; git config extensions.worktreeConfig true; git config --worktree core.worktree ../../hooks2", []string{"disarmed .git/modules/lib/config.worktree"}},
+		"work tree is the root's": {module + "../../..", []string{"disarmed .git/modules/lib/config"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			both(t, func(t *testing.T, p *place, o Options) {
+				w := p.guard(o, BeginOptions{})
+				p.sh("umask 022\n" + c.script)
+				p.want(p.end(w), c.want...)
+				p.canary(".", "sub", "sub2", "lib")
+			})
+		})
+	}
+}
