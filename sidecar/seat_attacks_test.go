@@ -236,6 +236,7 @@ var asked = map[string]string{
 	"attacks/thread-bomb":                   byLimit + "the executor watches the number of processes and threads",
 	"attacks/tmp-is-private":                `read /private/tmp/escape-host-file; read /tmp/escape-host-file; make /private/tmp/escape-planted; make /tmp/x; make /private/var/tmp/x; read /private/tmp; +make $TMP/x; +read $TMP/x`,
 	"attacks/vcs-others":                    `write .sl/config; write _darcs/prefs/defaults; write .pijul/config; write .bzr/branch/branch.conf; make n/.sl; make n/_darcs; make n/.pijul/config`,
+	"attacks/vcs-repositories":              `make docs/.hg; make docs/.hg/sm/.git; make .hg/store/sm/.git; make sub/.jj; write .jj/repo/store/git/config; +make x/config.toml`,
 	"attacks/workspace-litter":              byServer + "nothing is made in a workspace on macOS",
 	"attacks/workspace-unreadable":          byAudit + "what cannot be read is looked into with the owner's rights",
 	"attacks/write-outside":                 `write $HOME/.bashrc; write ../sibling/f; make $HOST/canary; make /private/etc/profile.d/evil.sh; make /usr/local/bin/evil; remove ../sibling; remove ../sibling/f; +make inside`,

@@ -123,7 +123,7 @@ func (t *tree) contentChanged(n *node, name string) {
 
 // vcsTop is the path of the version control folder that n is or lies in.
 func vcsTop(n *node) string {
-	for n.parent != nil && n.parent.kind&vcs != 0 {
+	for n.parent != nil && !isVCS(n.name) {
 		n = n.parent
 	}
 	return n.path()

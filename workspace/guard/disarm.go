@@ -33,11 +33,11 @@ func (t *tree) disarm(r *runState, c *charge) bool {
 
 // replacement is what a disarmed config's place takes.
 func (c *charge) replacement(r *runState) (text string, restore bool) {
-	if snap := r.snaps[c.site.path]; snap != nil && snap.items[c.name].file() {
+	if snap := r.snaps[c.site.path]; snap != nil && snap.items[c.key()].file() {
 		if c.text == "" {
-			return snap.texts[c.name], true
+			return snap.texts[c.key()], true
 		}
-		text, _ = withoutHarm(snap.texts[c.name], c.text)
+		text, _ = withoutHarm(snap.texts[c.key()], c.text)
 		return text, true
 	}
 	if !c.parsed {

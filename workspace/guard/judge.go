@@ -32,6 +32,14 @@ type charge struct {
 
 func (c *charge) path() string { return join(c.dir, c.name) }
 
+// key is what a snapshot of the site has the charge's file as.
+func (c *charge) key() string {
+	if c.site.form == vcsSite {
+		return strings.TrimPrefix(c.path(), c.site.path+"/")
+	}
+	return c.name
+}
+
 // judge tells what is armed in a site, whoever did it; whole, also what is read at the end of a run only.
 func (t *tree) judge(s *site, whole bool) []*charge {
 	var list []*charge

@@ -55,3 +55,38 @@ func TestPointers(t *testing.T) {
 		})
 	}
 }
+
+func TestOtherControls(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, script string
+		want           []string
+	}{
+		"git below Mercurial":    {"", "mkdir -p docs/.hg; git init -q docs/.hg/sm; " + armIt + "docs/.hg/sm/.git/config", []string{"disarmed docs/.hg/sm/.git/config"}},
+		"git below one that was": {"mkdir -p .hg/store", "git init -q .hg/store/sm; " + armIt + ".hg/store/sm/.git/config", []string{"disarmed .hg/store/sm/.git/config"}},
+		"another below another":  {"", "mkdir -p a/_darcs/x/.hg; echo '[hooks]' >a/_darcs/x/.hg/hgrc", []string{"disarmed a/_darcs/x/.hg/hgrc"}},
+		"nothing obeyed below":   {"", "mkdir -p a/.hg/store/.vscode; echo 1 >a/.hg/store/.envrc", nil},
+		"Jujutsu's git":          {"mkdir -p .jj/repo/store; git init -q --bare .jj/repo/store/git", armIt + ".jj/repo/store/git/config; echo evil >.jj/repo/store/git/hooks/x", []string{"disarmed .jj/repo/store/git/config", "disarmed .jj/repo/store/git/hooks/x"}},
+		"Jujutsu's new git":      {"", "mkdir -p a/.jj/repo/store; printf git >a/.jj/repo/store/git_target; git init -q --bare a/.jj/repo/store/git; " + armIt + "a/.jj/repo/store/git/config", []string{"disarmed a/.jj/repo/store/git/config"}},
+		"Jujutsu, benign":        {"", "mkdir -p .jj/repo/store a/.jj; printf git >.jj/repo/store/git_target; git init -q --bare .jj/repo/store/git; printf ../../.jj/repo >a/.jj/repo", nil},
+		"Jujutsu beside git":     {"git init -q .", "mkdir -p .jj/repo/store; printf ../../../.git >.jj/repo/store/git_target", nil},
+		"Jujutsu, elsewhere":     {"", "mkdir -p a/.jj x; echo evil >x/config.toml; printf ../../x >a/.jj/repo", []string{"disarmed a/.jj/repo"}},
+		"Jujutsu, linked":        {"", "mkdir -p a/.jj x b/.jj/repo/store c/.jj/repo; echo evil >x/config.toml; ln -s ../../x a/.jj/repo; ln -s ../../../../x b/.jj/repo/store/git; ln -s x c/.jj/repo/store", []string{"disarmed a/.jj/repo", "disarmed b/.jj/repo/store/git", "disarmed c/.jj/repo/store"}},
+		"Jujutsu, other git":     {"", "mkdir -p a/.jj/repo/store; printf ../../../../.git/rr-cache/x >a/.jj/repo/store/git_target", []string{"disarmed a/.jj/repo/store/git_target"}},
+		"darcs, linked":          {"", "mkdir -p a/_darcs x; echo evil >x/defaults; ln -s ../../x a/_darcs/prefs", []string{"disarmed a/_darcs/prefs"}},
+		"a link as a whole":      {"", "mkdir -p a x; echo '[hooks]' >x/hgrc; ln -s ../x a/.hg", []string{"disarmed a/.hg"}},
+		"a person's, untouched":  {"mkdir -p a/.jj/repo b/.hg; echo x >a/.jj/workspace-config.toml; echo '[hooks]' >b/.hg/hgrc", "touch a/x b/.hg/y", nil},
+		"a person's, changed":    {"mkdir -p b/.hg; echo '[hooks]' >b/.hg/hgrc", "echo evil >>b/.hg/hgrc", []string{"disarmed b/.hg/hgrc"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			both(t, func(t *testing.T, p *place, o Options) {
+				p.sh("umask 022\n" + c.before)
+				w := p.guard(o, BeginOptions{})
+				p.sh("umask 022\n" + c.script)
+				p.want(p.end(w), c.want...)
+				if name == "a person's, changed" {
+					p.sh(`test "$(cat b/.hg/hgrc)" = '[hooks]' && test "$(ls b/.hg | wc -l)" = 2`)
+				}
+			})
+		})
+	}
+}

@@ -334,7 +334,7 @@ func readSnapshot(b *base, rel string, open []string) *snapshot {
 
 // differs says that what a charge is about has changed since the snapshot for the worse.
 func (s *snapshot) differs(t *tree, c *charge) bool {
-	old, kept := s.items[c.name]
+	old, kept := s.items[c.key()]
 	if !kept {
 		old = s.folders[c.name] // none is a stamp of nothing
 	}
@@ -343,6 +343,10 @@ func (s *snapshot) differs(t *tree, c *charge) bool {
 	}
 	if old.same(c.st) {
 		return false
+	}
+	if before, had := s.texts[c.key()]; had && c.site.form == vcsSite && c.st.nlink <= 1 {
+		text, ok := t.textOf(c.path())
+		return !ok || text != before
 	}
 	if len(c.lines) > 0 && old.file() {
 		return c.addsLines(s.texts[c.name])

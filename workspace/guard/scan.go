@@ -70,8 +70,8 @@ func (t *tree) look(fd int, buf []byte, k kind) (s sight, err error) {
 			s.refs = append(s.refs, string(name))
 		case typ == unix.DT_FIFO && (k&(gitDir|admin|inGit) != 0 || bytes.HasPrefix(name, []byte(".git"))):
 			s.odd = append(s.odd, string(name))
-		case string(name) == ".git":
-			s.other = append(s.other, ".git")
+		case string(name) == ".git", typ == unix.DT_LNK && isVCS(string(name)):
+			s.other = append(s.other, string(name))
 		case k&inherited == 0:
 			if _, folder, ok := t.isObeyed(string(name)); ok && (!folder || typ == unix.DT_LNK) {
 				s.other = append(s.other, string(name))
@@ -238,10 +238,10 @@ func subKind(n *node, name string) (k kind, skip bool) {
 		return k | admin, false
 	case n.kind&objects != 0:
 		return k, isFanOut(name) && n.kind&sure != 0
-	case n.kind&vcs != 0:
-		return k | vcs, name != "repo" && name != "prefs" && name != "branch"
-	case isVCS(name) && k&inGit == 0:
+	case isVCS(name) && k&inGit == 0, n.kind&vcs != 0 && isVCSFolder(name):
 		return k | vcs, false
+	case n.kind&vcs != 0:
+		return k | vendored, false
 	case vendors[name]:
 		return k | vendored, false
 	}
@@ -273,6 +273,8 @@ func (t *tree) notice(n *node, name string, isFolder bool, how origin) {
 		t.noteSite(join(n.path(), name), adminSite, how)
 	case isFolder && isVCS(name) && n.kind&inGit == 0:
 		t.noteSite(join(n.path(), name), vcsSite, how)
+	case isVCS(name) && n.kind&inGit == 0:
+		t.noteObeyed(&item{path: join(n.path(), name), reason: "a version control program takes the repository from where it leads", folder: true}, how)
 	case n.kind&inherited == 0:
 		if reason, folder, ok := t.isObeyed(name); ok {
 			t.noteObeyed(&item{path: join(n.path(), name), reason: reason, folder: folder}, how)

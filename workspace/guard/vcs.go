@@ -3,6 +3,8 @@
 package guard
 
 import (
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -11,7 +13,7 @@ import (
 // vcsFile is a file of another version control system whose content its program obeys.
 type vcsFile struct {
 	path string
-	// plain judges one line that is no comment: harmless?
+	// plain judges one line that is no comment: harmless? It is nil for a folder.
 	plain func(line string) bool
 }
 
@@ -19,16 +21,24 @@ func never(string) bool { return false }
 
 // vcsFiles are the other systems' files, and what in them is harmless: an allow-list again.
 var vcsFiles = map[string][]vcsFile{
-	".hg":     {{"hgrc", hgLine}, {"hgrc-not-shared", hgLine}, {"sharedpath", never}},
-	".jj":     {{"repo/config.toml", never}, {"workspace-config.toml", never}, {"repo/workspace-config.toml", never}},
+	".hg": {{"hgrc", hgLine}, {"hgrc-not-shared", hgLine}, {"sharedpath", never}},
+	".jj": {{"repo/config.toml", never}, {"workspace-config.toml", never}, {"repo/workspace-config.toml", never},
+		{"repo/store/git_target", jjTarget}, {"repo/store/git", nil}},
 	".sl":     {{"config", hgLine}, {"sharedpath", never}},
 	".pijul":  {{"config", pijulLine}},
 	"_darcs":  {{"prefs/defaults", never}, {"prefs/prefs", never}},
-	".bzr":    {{"branch/branch.conf", bzrLine}},
+	".bzr":    {{"branch/branch.conf", bzrLine}, {"branch/location", never}},
 	".fossil": nil,
 }
 
 func isVCS(name string) bool { return len(vcsFiles[name]) > 0 }
+
+// isVCSFolder says that another system's folder may have files in this one that are obeyed. What else lies in it is mere data, but for
+// repositories.
+func isVCSFolder(name string) bool { return name == "repo" || name == "prefs" || name == "branch" }
+
+// jjTarget: the git repository lies beside, or is the work tree's own.
+func jjTarget(line string) bool { return line == "git" || line == "../../../.git" }
 
 func hgLine(line string) bool {
 	key, value, ok := strings.Cut(line, "=")
@@ -54,14 +64,57 @@ func (t *tree) judgeVCS(s *site) []*charge {
 	_, name := split(s.path)
 	var list []*charge
 	for _, f := range vcsFiles[name] {
-		if c := t.judgeVCSFile(s.path, f); c != nil {
+		if c := t.judgeVCSFile(s.path, f); c != nil && !slices.ContainsFunc(list, func(o *charge) bool { return o.path() == c.path() }) {
 			list = append(list, c)
 		}
 	}
 	return list
 }
 
+// oddFolder finds what leads a program elsewhere on the way to a folder: something else in a folder's place. Programs may follow
+// it when what is there has changed, so it is judged by itself.
+func (t *tree) oddFolder(top, path string) *charge {
+	at := top
+	for name := range strings.SplitSeq(path, "/") {
+		up := at
+		at = join(up, name)
+		st := t.stampAt(at)
+		if st.folder() {
+			continue
+		}
+		if !st.exists || name == "repo" && t.isOtherWorkspace(at) {
+			return nil
+		}
+		return &charge{dir: up, name: name, st: st, fresh: st.ctime, doubtful: true, reason: "the version control program takes the repository from where it leads"}
+	}
+	return nil
+}
+
+// isOtherWorkspace says that a `.jj/repo` is a file as "jj workspace add" makes it, and leads to a repository that is judged.
+func (t *tree) isOtherWorkspace(path string) bool {
+	to, ok := t.textOf(path)
+	if !filepath.IsAbs(to) {
+		to = filepath.Dir(path) + "/" + to
+	}
+	real, err := filepath.EvalSymlinks(to)
+	if !ok || err != nil || real != filepath.Clean(to) {
+		return false
+	}
+	jj, repo := split(real)
+	s := t.sites[jj]
+	return repo == "repo" && filepath.Base(jj) == ".jj" && s != nil && s.form == vcsSite && t.stampAt(real).folder()
+}
+
 func (t *tree) judgeVCSFile(top string, f vcsFile) *charge {
+	folder := filepath.Dir(f.path)
+	if f.plain == nil {
+		folder = f.path
+	}
+	if folder != "." {
+		if c := t.oddFolder(top, folder); c != nil || f.plain == nil {
+			return c
+		}
+	}
 	dir, name, err := t.folderOf(join(top, f.path))
 	if err != nil {
 		return nil

@@ -4,6 +4,7 @@ package guard
 
 import (
 	"context"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -171,20 +172,41 @@ func (t *tree) takeSnap(r *runState, s *site) bool {
 	case s.form == pointerSite && !r.holdsFolder(s.path):
 		r.snaps[s.path] = &snapshot{items: map[string]stamp{".git": st}}
 	case s.form == vcsSite:
-		r.snaps[s.path] = t.snapVCS(s)
+		r.snaps[s.path] = t.snapVCS(r, s)
 	}
 	return st.exists
 }
 
-// snapVCS takes the stamps of another system's files.
-func (t *tree) snapVCS(s *site) *snapshot {
+// snapVCS takes the stamps of another system's files and of the folders that they lie in, and what they say where no mount holds
+// them.
+func (t *tree) snapVCS(r *runState, s *site) *snapshot {
 	out := &snapshot{items: map[string]stamp{}, texts: map[string]string{}}
 	_, name := split(s.path)
 	for _, f := range vcsFiles[name] {
-		_, base := split("/" + f.path)
-		out.items[base] = t.stampAt(join(s.path, f.path))
+		for rel := f.path; rel != "."; rel = filepath.Dir(rel) {
+			path := join(s.path, rel)
+			if _, known := out.items[rel]; known {
+				break
+			}
+			if out.items[rel] = t.stampAt(path); out.items[rel].file() && !r.holds(path) {
+				if text, ok := t.textOf(path); ok {
+					out.texts[rel] = text
+				}
+			}
+		}
 	}
 	return out
+}
+
+// textOf is what a small file says.
+func (t *tree) textOf(path string) (text string, ok bool) {
+	dir, name, err := t.folderOf(path)
+	if err != nil {
+		return "", false
+	}
+	defer unix.Close(dir)
+	read, _, err := readFile(dir, name)
+	return string(read), err == nil
 }
 
 func (w *Watch) end(ctx context.Context) Report {
