@@ -90,3 +90,14 @@ func TestOtherControls(t *testing.T) {
 		})
 	}
 }
+
+// What an earlier run began as a submodule is no git directory, whose data nobody need look into.
+func TestSubmodulesInWhatIsNone(t *testing.T) {
+	both(t, func(t *testing.T, p *place, o Options) {
+		p.sh("git init -q .; mkdir -p .git/modules/a/objects .git/modules/a/refs; echo x >.git/modules/a/HEAD")
+		o.GitDirs = []string{p.root + "/.git", p.root + "/.git/modules/a"}
+		w := p.guard(o, BeginOptions{})
+		p.sh("git init -q --bare .git/modules/a/lfs; " + armIt + ".git/modules/a/lfs/config")
+		p.want(p.end(w), "disarmed .git/modules/a/lfs/config")
+	})
+}

@@ -188,7 +188,10 @@ func (t *tree) note(n *node, s sight, how origin, fd int) []*node {
 func (t *tree) becomesGitDir(n *node, how origin, fd int) {
 	n.kind |= gitDir
 	if path := n.path(); t.gitDirs[path] && path != t.root.path {
-		n.kind |= inGit | sure
+		n.kind |= inGit
+		if t.isRepository(path) {
+			n.kind |= sure
+		}
 	}
 	t.watchNode(fd, n)
 	t.noteSite(n.path(), folderSite, how)
