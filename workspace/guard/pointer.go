@@ -101,6 +101,9 @@ func (t *tree) judgePointer(path string) *charge {
 // oddTarget says what is wrong with where a pointer leads inside, "" when nothing is. What is let pass is held, or judged,
 // when it changes in a later run, in which the pointer itself is an old one: so it must be a git directory already, with no link on the way.
 func (t *tree) oddTarget(path, target, real string) string {
+	if !t.mayBeTree(filepath.Dir(path)) {
+		return "it makes a work tree of a folder in which what git writes is obeyed"
+	}
 	if real != filepath.Clean(target) {
 		return "it leads git through a link, which may lead elsewhere later"
 	}
