@@ -16,9 +16,9 @@ import (
 // one as well. Without a HEAD that leads into refs a folder is no repository at all, so that it needs no look.
 var pseudoRefs = map[string]bool{"AUTO_MERGE": true, "BISECT_EXPECTED_REV": true, "MERGE_AUTOSTASH": true, "NOTES_MERGE_PARTIAL": true, "NOTES_MERGE_REF": true}
 
-// isRef says that a file in a folder of that kind is a reference.
+// isRef says that a file in a folder of that kind is a reference. None begins with a dot (git-check-ref-format(1)).
 func isRef(k kind, name string) bool {
-	if strings.HasSuffix(name, ".lock") || isAside(name) {
+	if name[0] == '.' || strings.HasSuffix(name, ".lock") || isAside(name) {
 		return false
 	}
 	return k&refs != 0 || k&(gitDir|admin) != 0 && (strings.HasSuffix(name, "_HEAD") || pseudoRefs[name])
