@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"code.sidecar.dev/workspace/locked"
 )
 
 // folderAppeared handles a folder made in, or moved into, a watched one.
@@ -76,7 +78,7 @@ func (t *tree) maybeGitDir(n *node) {
 	if err != nil {
 		return
 	}
-	defer unix.Close(fd)
+	defer locked.Close(fd)
 	var m marks
 	for name, mark := range markOf {
 		if lookAt(fd, name).exists {
@@ -96,7 +98,7 @@ func (t *tree) adoptHooks(n *node) {
 		sub := &node{base: n.base, parent: n, name: name, kind: k, depth: n.depth + 1}
 		if fd, err := n.base.folder(sub.rel()); err == nil {
 			t.watchNode(fd, sub)
-			unix.Close(fd)
+			locked.Close(fd)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"code.sidecar.dev/workspace/locked"
 )
 
 // base is a folder below which the guard opens things. It is opened once: what its path leads to later does
@@ -39,9 +41,32 @@ func openBase(path string) (*base, error) {
 	return b, nil
 }
 
-// folder opens the folder at rel ("." is the base itself); no link on the way is followed, and nothing that
+// folder opens the folder at rel ("." is the base itself), for locked.Close; no link on the way is followed, and nothing that
 // others swap meanwhile leads outside.
 func (b *base) folder(rel string) (int, error) {
+	fd, err := b.unlocked(rel)
+	if locked.Refused(err) {
+		return locked.Folder(b.fd, rel)
+	}
+	locked.Join(fd)
+	return fd, err
+}
+
+// entered ends a path to a folder that is to be entered, which reading alone does not need.
+const entered = "/."
+
+// folderIn is folder for one in an opened folder.
+func folderIn(dir int, name string) (int, error) {
+	fd, err := openBeneath(dir, name+entered, folderFlags)
+	if locked.Refused(err) {
+		return locked.Folder(dir, name)
+	}
+	locked.Join(fd)
+	return fd, err
+}
+
+// unlocked is folder for who has all rights.
+func (b *base) unlocked(rel string) (int, error) {
 	fd, owned := b.fd, false
 	for len(rel) > longPath {
 		cut := strings.LastIndexByte(rel[:longPath], '/')
@@ -57,7 +82,7 @@ func (b *base) folder(rel string) (int, error) {
 		}
 		fd, owned, rel = next, true, rel[cut+1:]
 	}
-	out, err := openBeneath(fd, rel, folderFlags)
+	out, err := openBeneath(fd, rel+entered, folderFlags)
 	if owned {
 		unix.Close(fd)
 	}
@@ -148,8 +173,11 @@ var errNotPlain = errors.New("not a plain file")
 
 // readFile reads a small regular file; anything else is an error.
 func readFile(dir int, name string) ([]byte, stamp, error) {
-	fd, err := unix.Openat(dir, name, fileFlags, 0)
+	fd, err := locked.File(dir, name, fileFlags)
 	if err != nil {
+		if locked.Refused(err) {
+			return nil, lookAt(dir, name), err // there is something
+		}
 		return nil, stamp{}, err
 	}
 	defer unix.Close(fd)

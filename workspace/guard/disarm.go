@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"code.sidecar.dev/workspace/locked"
 )
 
 // disarm moves what a charge is about aside, and puts in its place what is harmless of it, or what was there
@@ -91,13 +93,20 @@ func (t *tree) remove(r *runState, path string, is func(stamp) bool, reason stri
 	}
 	if f.Action == Disarmed {
 		if dir, name, err := t.folderOf(f.MovedTo); err == nil {
-			if is(lookAt(dir, name)) && unix.Unlinkat(dir, name, 0) == nil {
+			if is(lookAt(dir, name)) && unlink(dir, name) == nil {
 				f.MovedTo = ""
 			}
-			unix.Close(dir)
+			locked.Close(dir)
 		}
 	}
 	t.report(f)
+}
+
+// retryFailed has the audit try again what could not be moved while the run could lock its folder in the same moment.
+func (r *runState) retryFailed() {
+	for path := range r.failed {
+		r.failed[path] = false
+	}
 }
 
 // aside renames path within its folder, and gives what is to be told of it; gone says that it is not there any more, or what leads
@@ -119,13 +128,14 @@ func (t *tree) rename(r *runState, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer unix.Close(dir)
+	defer locked.Close(dir)
 	to := clipName(name) + asideMark + r.id
 	up, _ := split(path)
-	err = renameNoReplace(dir, name, to)
+	move := func() error { return renameNoReplace(dir, name, to) }
+	err = locked.Change(dir, move)
 	for n := r.disarms; errors.Is(err, unix.EEXIST) && n < r.disarms+100; n++ {
 		to = fmt.Sprintf("%s%s%s-%d", clipName(name), asideMark, r.id, n+1)
-		err = renameNoReplace(dir, name, to)
+		err = locked.Change(dir, move)
 	}
 	if err == nil {
 		t.own[join(up, to)] = lookAt(dir, to).ino // a link is no other run's
@@ -145,6 +155,10 @@ func isAside(name string) bool {
 // clipName leaves room for the suffix in what a file system takes for a name.
 func clipName(name string) string { return name[:min(len(name), 120)] }
 
+func unlink(dir int, name string) error {
+	return locked.Change(dir, func() error { return unix.Unlinkat(dir, name, 0) })
+}
+
 // renameIfFree is renameNoReplace where the kernel has none.
 func renameIfFree(dir int, from, to string) error {
 	if lookAt(dir, to).exists {
@@ -159,9 +173,12 @@ func (t *tree) putBack(path, text string, mode uint32) {
 	if err != nil {
 		return
 	}
-	defer unix.Close(dir)
-	fd, err := unix.Openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)
-	if err != nil {
+	defer locked.Close(dir)
+	var fd int
+	if err = locked.Change(dir, func() (err error) {
+		fd, err = unix.Openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)
+		return err
+	}); err != nil {
 		return
 	}
 	defer unix.Close(fd)
@@ -169,7 +186,7 @@ func (t *tree) putBack(path, text string, mode uint32) {
 	for b := []byte(text); len(b) > 0; {
 		n, err := unix.Write(fd, b)
 		if err != nil && !errors.Is(err, unix.EINTR) {
-			_ = unix.Unlinkat(dir, name, 0) // half a config is worse than none
+			_ = unlink(dir, name) // half a config is worse than none
 			return
 		}
 		b = b[max(n, 0):]

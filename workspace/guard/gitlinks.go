@@ -6,7 +6,7 @@ import (
 	"maps"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"code.sidecar.dev/workspace/locked"
 )
 
 // oddInGit takes note of a symbolic link, or a named pipe, in a git directory that was not there before the run. Git leaves
@@ -86,6 +86,6 @@ func (t *tree) linkAt(path string) string {
 	if err != nil {
 		return ""
 	}
-	defer unix.Close(dir)
+	defer locked.Close(dir)
 	return readLink(dir, name)
 }

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"code.sidecar.dev/workspace/locked"
 )
 
 // indexes are a git directory's files of the paths that git has staged: the index, and what it shares when it is split
@@ -66,7 +66,10 @@ func sharedIndexes(fd int) (names []string, all bool) {
 // oddIndex says what is wrong with an index; "" is nothing. What git would refuse to read does no harm, but what is not
 // understood here might be understood there. base is the shared one that it stands on, in hexadecimal digits.
 func oddIndex(dir int, name string) (why, base string) {
-	fd, err := unix.Openat(dir, name, fileFlags, 0)
+	fd, err := locked.File(dir, name, fileFlags)
+	if locked.Refused(err) {
+		return "an index that cannot be read, so that where it makes git write is not known; " + anew(name), ""
+	}
 	if err != nil {
 		return "", ""
 	}

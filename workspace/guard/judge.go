@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"code.sidecar.dev/workspace/locked"
 	"code.sidecar.dev/workspace/plainfile"
 )
 
@@ -70,7 +71,7 @@ func (t *tree) judgeGitDir(path string, isAdmin, whole bool, spare func(path str
 	if err != nil {
 		return nil
 	}
-	defer unix.Close(fd)
+	defer locked.Close(fd)
 	var list []*charge
 	add := func(c *charge) {
 		if c != nil {
@@ -258,11 +259,11 @@ func judgeHooks(fd int) *charge {
 
 // armedHooks lists a hooks folder's entries that git may execute.
 func armedHooks(gitDir int) map[string]stamp {
-	fd, err := unix.Openat(gitDir, "hooks", folderFlags, 0)
+	fd, err := folderIn(gitDir, "hooks")
 	if err != nil {
 		return nil
 	}
-	defer unix.Close(fd)
+	defer locked.Close(fd)
 	out := map[string]stamp{}
 	_ = readFolder(fd, make([]byte, 4096), func(name []byte, _ uint8) bool {
 		n := string(name)

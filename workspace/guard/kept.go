@@ -3,12 +3,14 @@
 package guard
 
 import (
+	"path"
 	"runtime"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"code.sidecar.dev/workspace/locked"
 	"code.sidecar.dev/workspace/looks"
 )
 
@@ -27,7 +29,26 @@ func (b *base) glance(rel string) stamp {
 		}
 		return stampOf(&st) // what it lies in is none of ours
 	}
-	return lookAt(b.fd, rel)
+	var st unix.Stat_t
+	err := unix.Fstatat(b.fd, rel, &st, unix.AT_SYMLINK_NOFOLLOW)
+	switch {
+	case err == nil:
+		return stampOf(&st)
+	case locked.Refused(err):
+		return b.lookLocked(rel)
+	}
+	return stamp{}
+}
+
+// lookLocked is glance for what lies in a folder that cannot be entered.
+func (b *base) lookLocked(rel string) stamp {
+	up, name := path.Split(rel)
+	dir, err := b.folder(path.Clean(up))
+	if err != nil {
+		return stamp{}
+	}
+	defer locked.Close(dir)
+	return lookAt(dir, name)
 }
 
 // isSound says that stamps tell all changes below the base, on its own file system.

@@ -6,7 +6,7 @@ import (
 	"cmp"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"code.sidecar.dev/workspace/locked"
 )
 
 // leftover is a file of an unfinished operation, with which git goes on when a person says "--continue", and
@@ -40,11 +40,11 @@ func (l leftover) name() string { return strings.TrimPrefix(l.folder+"/"+l.file,
 
 // judge looks at the file in a git directory. What a run is in the middle of passes, so it is doubtful till the end.
 func (l leftover) judge(fd int) *charge {
-	sub, err := unix.Openat(fd, cmp.Or(l.folder, "."), folderFlags, 0)
+	sub, err := folderIn(fd, cmp.Or(l.folder, "."))
 	if err != nil {
 		return nil
 	}
-	defer unix.Close(sub)
+	defer locked.Close(sub)
 	text, st, err := readFile(sub, l.file)
 	if err != nil && !st.exists {
 		return nil

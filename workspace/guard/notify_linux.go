@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"code.sidecar.dev/workspace/locked"
 )
 
 // fsnotify is not used: it adds watches by path, which an attacker can swap for a link meanwhile, reports no
@@ -86,7 +88,7 @@ func (t *tree) watchFile(n *node, name string) {
 	if err != nil {
 		return
 	}
-	defer unix.Close(dir)
+	defer locked.Close(dir)
 	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return

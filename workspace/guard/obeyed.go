@@ -3,7 +3,7 @@
 package guard
 
 import (
-	"golang.org/x/sys/unix"
+	"code.sidecar.dev/workspace/locked"
 )
 
 // noteObeyed writes down something that host programs obey. What appeared while a run lasts is moved aside.
@@ -87,7 +87,7 @@ func (t *tree) bornSince(path string) bool {
 	if err != nil {
 		return false
 	}
-	defer unix.Close(dir)
+	defer locked.Close(dir)
 	born := bornAt(dir, name)
 	for r := range t.runs {
 		if born != 0 && born < r.since() {
@@ -154,7 +154,7 @@ func (t *tree) bornIn(path string, start int64) bool {
 	if err != nil {
 		return false
 	}
-	defer unix.Close(dir)
+	defer locked.Close(dir)
 	return bornAt(dir, name) >= start
 }
 
@@ -168,7 +168,7 @@ func (t *tree) auditEntries(r *runState, path string, it *item) {
 	if err != nil {
 		return
 	}
-	defer unix.Close(fd)
+	defer locked.Close(fd)
 	var changed []string
 	_ = readFolder(fd, make([]byte, 8192), func(name []byte, _ uint8) bool {
 		if st := lookAt(fd, string(name)); !isAside(string(name)) && !st.folder() && st.ctime >= r.since() {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"code.sidecar.dev/workspace/locked"
 )
 
 var (
@@ -22,7 +22,7 @@ func (t *tree) pointsTo(path string) (target string, st stamp, err error) {
 	if err != nil {
 		return "", stamp{}, errNoPointer
 	}
-	defer unix.Close(dir)
+	defer locked.Close(dir)
 	switch st = lookAt(dir, name); {
 	case st.link():
 		target = readLink(dir, name)
@@ -154,7 +154,7 @@ func (t *tree) readLine(path string) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	defer unix.Close(dir)
+	defer locked.Close(dir)
 	text, _, err := readFile(dir, name)
 	return strings.TrimRight(string(text), "\r\n"), err == nil && bytes.IndexByte(text, 0) < 0
 }
@@ -167,7 +167,7 @@ func (t *tree) workTrees(gitDir string) (list []string) {
 			continue
 		}
 		text, _, _ := readFile(dir, name)
-		unix.Close(dir)
+		locked.Close(dir)
 		settings, _ := parseConfig(text) // where that fails, or the reading, the config is charged
 		for _, s := range settings {
 			if s.name() == "core.worktree" {

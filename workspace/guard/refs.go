@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"code.sidecar.dev/workspace/locked"
 )
 
 // A reference can stand for another one, "ref: refs/heads/main" (gitrepository-layout(5)). git takes any name of its directory there:
@@ -40,11 +42,14 @@ func (t *tree) leadsOut(path string) string {
 	if err != nil {
 		return ""
 	}
-	defer unix.Close(dir)
+	defer locked.Close(dir)
+	if text, _, err := readFile(dir, name); err == nil { // of one that is locked, too
+		return refOut(string(text))
+	}
 	return refOut(readHead(dir, name))
 }
 
-// refHead is how much of a reference is read, in bytes: where it begins with more white space than that, it is odd.
+// refHead is how much is read of a reference that is too long for any, in bytes: where it begins with as much white space, it is odd.
 const refHead = 4096
 
 func readHead(dir int, name string) string {

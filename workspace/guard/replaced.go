@@ -6,7 +6,7 @@ import (
 	"maps"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"code.sidecar.dev/workspace/locked"
 )
 
 // lostMount handles a held path that a program of the host has just replaced, as git does with its config:
@@ -25,7 +25,7 @@ func (r *runState) lostMount(n *node, name string) {
 	if err != nil {
 		return
 	}
-	defer unix.Close(fd)
+	defer locked.Close(fd)
 	snap := r.snaps[n.path()].copy()
 	r.snaps[n.path()] = snap
 	if text, ok := snap.texts[name]; ok && r.again[path] {
@@ -71,7 +71,7 @@ func (r *runState) keepFormer(path string) {
 	if err != nil {
 		return
 	}
-	defer unix.Close(dir)
+	defer locked.Close(dir)
 	if text, _, err := readFile(dir, name); err == nil {
 		r.former[path] = string(text)
 	}

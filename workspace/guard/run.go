@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"code.sidecar.dev/workspace/locked"
 )
 
 // runState is what the tree keeps of one run. All of it is guarded by the tree's lock.
@@ -40,7 +40,7 @@ type runState struct {
 	// manyLocks says that there were more than are remembered.
 	manyLocks bool
 	findings  []Finding
-	// failed are paths that could not be disarmed, so that it is said once.
+	// failed are paths that could not be disarmed, so that it is said once; false: it is to be tried again.
 	failed  map[string]bool
 	disarms int
 	// ending says that its audit has begun.
@@ -188,10 +188,10 @@ func (t *tree) sharedOf(dir string) (names []string) {
 func (t *tree) report(f Finding) {
 	for r := range t.runs {
 		if f.Action == Failed {
-			if r.failed[f.Path] {
+			_, told := r.failed[f.Path]
+			if r.failed[f.Path] = true; told {
 				continue
 			}
-			r.failed[f.Path] = true
 		}
 		if len(r.findings) < mostFindings {
 			r.findings = append(r.findings, f)
@@ -308,7 +308,7 @@ func readSnapshot(b *base, rel string, open []string) *snapshot {
 	if err != nil {
 		return nil
 	}
-	defer unix.Close(fd)
+	defer locked.Close(fd)
 	out := &snapshot{items: map[string]stamp{}, texts: map[string]string{}, folders: map[string]stamp{}, open: open, taken: taken}
 	out.dir = lookAt(fd, ".")
 	shared, all := sharedIndexes(fd)
@@ -363,7 +363,7 @@ func (s *snapshot) newHooks(t *tree, c *charge) []string {
 	if err != nil {
 		return nil
 	}
-	defer unix.Close(dir)
+	defer locked.Close(dir)
 	var out []string
 	for name, st := range armedHooks(dir) {
 		if s.hooks[name] != st {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"code.sidecar.dev/workspace/locked"
 )
 
 // marks are the entries that make a folder a git directory.
@@ -98,7 +100,7 @@ func (t *tree) scan(n *node, how origin, buf []byte) []*node {
 		t.cannotOpen(n, err)
 		return nil
 	}
-	defer unix.Close(fd)
+	defer locked.Close(fd)
 	k, known := t.register(fd, n)
 	if known && how == byEvent {
 		return nil // seen with its parent, after which its own events tell: else a chain of folders is read from each of its links

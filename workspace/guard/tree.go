@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"code.sidecar.dev/workspace/locked"
 )
 
 // kind says what a folder is to the guard.
@@ -282,6 +284,6 @@ func (t *tree) stampAt(path string) stamp {
 	if err != nil {
 		return stamp{}
 	}
-	defer unix.Close(dir)
+	defer locked.Close(dir)
 	return lookAt(dir, name)
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"code.sidecar.dev/workspace/locked"
 )
 
 // vcsFile is a file of another version control system whose content its program obeys.
@@ -119,7 +119,7 @@ func (t *tree) judgeVCSFile(top string, f vcsFile) *charge {
 	if err != nil {
 		return nil
 	}
-	defer unix.Close(dir)
+	defer locked.Close(dir)
 	up, _ := split(join(top, f.path))
 	c := &charge{dir: up, name: name, st: lookAt(dir, name), reason: "the version control program executes or obeys what it says"}
 	c.fresh = c.st.ctime

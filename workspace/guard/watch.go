@@ -255,6 +255,9 @@ const passes = 3
 func (w *Watch) audit(complete bool) []Finding {
 	t, r := w.run.t, w.run
 	t.mu.Lock()
+	if !r.ending {
+		r.retryFailed()
+	}
 	r.ending = true
 	left := t.leftLocks(r)
 	// repositories first: what is moved aside afterwards, whole, then holds no armed one
@@ -277,6 +280,7 @@ func (w *Watch) audit(complete bool) []Finding {
 	t.auditRefs(r)
 	t.auditSites(r)
 	if complete {
+		t.tellUnreadable(r)
 		delete(t.runs, r)
 	}
 	return append([]Finding(nil), r.findings...)

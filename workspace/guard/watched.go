@@ -4,6 +4,8 @@ package guard
 
 import (
 	"golang.org/x/sys/unix"
+
+	"code.sidecar.dev/workspace/locked"
 )
 
 // watchedState is a path that no mount holds, as it was when the run began.
@@ -30,7 +32,7 @@ func (t *tree) remember(w Watched) *watchedState {
 	if err != nil {
 		return ws
 	}
-	defer unix.Close(dir)
+	defer locked.Close(dir)
 	left := mostEntries
 	ws.read(dir, name, mostDepth, &left)
 	return ws
@@ -53,22 +55,22 @@ func (ws *watchedState) readEntries(dir int, name string, depth int, left *int) 
 	for _, n := range entriesOf(dir, name, *left) {
 		*left--
 		sub := &watchedState{Watched: Watched{Path: join(ws.Path, n), Reason: ws.Reason}}
-		fd, err := unix.Openat(dir, name, folderFlags, 0)
+		fd, err := folderIn(dir, name)
 		if err != nil {
 			return
 		}
 		sub.read(fd, n, depth-1, left)
-		unix.Close(fd)
+		locked.Close(fd)
 		ws.entries[n] = sub
 	}
 }
 
 func entriesOf(dir int, name string, most int) (names []string) {
-	fd, err := unix.Openat(dir, name, folderFlags, 0)
+	fd, err := folderIn(dir, name)
 	if err != nil {
 		return nil
 	}
-	defer unix.Close(fd)
+	defer locked.Close(fd)
 	_ = readFolder(fd, make([]byte, 8192), func(n []byte, _ uint8) bool {
 		if len(names) < most {
 			names = append(names, string(n))
@@ -121,7 +123,7 @@ func (t *tree) openFolders() *openFolders { return &openFolders{t: t, open: map[
 
 func (f *openFolders) close() {
 	for _, fd := range f.open {
-		unix.Close(fd)
+		locked.Close(fd)
 	}
 	clear(f.open)
 }
@@ -181,7 +183,7 @@ func (t *tree) equal(ws *watchedState, st stamp) bool {
 	if err != nil {
 		return false
 	}
-	defer unix.Close(dir)
+	defer locked.Close(dir)
 	if st.link() {
 		return readLink(dir, name) == ws.link
 	}
@@ -194,7 +196,7 @@ func (t *tree) checkEntries(r *runState, ws *watchedState) {
 	if err != nil {
 		return
 	}
-	defer unix.Close(dir)
+	defer locked.Close(dir)
 	for _, n := range entriesOf(dir, name, 2*mostEntries) {
 		if isAside(n) {
 			continue
@@ -225,8 +227,8 @@ func (t *tree) restoreLink(ws *watchedState) {
 	if err != nil {
 		return
 	}
-	defer unix.Close(dir)
-	if unix.Symlinkat(ws.link, dir, name) == nil {
+	defer locked.Close(dir)
+	if locked.Change(dir, func() error { return unix.Symlinkat(ws.link, dir, name) }) == nil {
 		t.own[ws.Path] = lookAt(dir, name).ino
 		t.report(Finding{Path: ws.Path, Reason: ws.Reason + "; the symbolic link that was there is back", Action: Noticed})
 	}

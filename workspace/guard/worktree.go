@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"code.sidecar.dev/workspace/locked"
 )
 
 // from gives the path that a setting names, which is relative to its git directory, as it is written: what ".." comes to is
@@ -70,12 +72,12 @@ func (t *tree) isGitDir(path string) bool {
 const mostAbsent = 32
 
 // wouldBe resolves the links of a path of which the end need not exist. It is not ok where that cannot be told: at a link
-// that leads nowhere, or where ".." comes behind what is missing.
+// that leads nowhere, behind a folder that is locked, or where ".." comes behind what is missing.
 func wouldBe(path string) (real string, ok bool) {
 	real, err := filepath.EvalSymlinks(path)
 	for rest, missing := "", 0; err != nil; missing++ {
 		up, name := split(path)
-		if _, err := os.Lstat(path); err == nil || name == ".." || up == path || missing > mostAbsent {
+		if _, there := os.Lstat(path); there == nil || locked.Refused(err) || name == ".." || up == path || missing > mostAbsent {
 			return "", false
 		}
 		if name != "" && name != "." {
