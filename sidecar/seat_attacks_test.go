@@ -107,6 +107,7 @@ var asked = map[string]string{
 	"attacks/git-locked-folders":            byAudit + "folders in a git dir, which git itself makes",
 	"attacks/git-locked-git-dir":            byAudit + "an unfinished rebase, which git itself leaves",
 	"attacks/git-locked-parent":             `make a/.vscode; new a/st a/.vscode; make b/.git; make z/.envrc`,
+	"attacks/git-locked-placeholders":       byAudit + "there are no placeholders",
 	"attacks/git-locks-many":                byAudit + "locks, which git itself makes",
 	"attacks/git-merge-driver":              `write m.sh; remove m.sh; make m.sh`,
 	"attacks/git-nested-300-deep":           `make d/d/d/d/d/d/d/d/d/d/.git; +make d/d/d/d/d/d/d/d/d/d/d`,

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"code.sidecar.dev/workspace/locked"
 )
 
 // suffix ends the name of a run's record in the ledger's folder.
@@ -140,7 +142,7 @@ func look(p Placeholder, living needs) (h held, exists bool, err error) {
 	if err != nil {
 		return h, false, err
 	}
-	defer unix.Close(dir)
+	defer locked.Close(dir)
 	if len(missing) > 0 {
 		if !p.Parents {
 			return h, false, &os.PathError{Op: "open", Path: missing[0], Err: unix.ENOENT}

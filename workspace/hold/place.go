@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"code.sidecar.dev/workspace/locked"
 )
 
 // fileMode is a placeholder's, less the umask.
@@ -24,7 +26,7 @@ var errTaken = errors.New("something else is there now")
 func openParents(path string) (fd int, missing []string, err error) {
 	dir := filepath.Dir(path)
 	for {
-		fd, err = openFolder(unix.AT_FDCWD, dir)
+		fd, err = actIn(unix.AT_FDCWD, dir)
 		if !errors.Is(err, unix.ENOENT) {
 			break
 		}
@@ -35,6 +37,21 @@ func openParents(path string) (fd int, missing []string, err error) {
 		return -1, nil, &os.PathError{Op: "open", Path: dir, Err: err}
 	}
 	return fd, missing, nil
+}
+
+// actIn opens a folder to look and work in until locked.Close: a run can take its owner's rights from it, for what is held in it to
+// stay there.
+func actIn(at int, dir string) (int, error) {
+	fd, err := openFolder(at, dir)
+	switch {
+	case locked.Refused(err) && filepath.IsAbs(dir):
+		return locked.At(dir)
+	case locked.Refused(err):
+		return locked.Folder(at, strings.Trim(dir, "/"))
+	case err == nil:
+		locked.Act(fd)
+	}
+	return fd, err
 }
 
 // openStepwise opens a folder one component at a time, so that no link on the way is followed. dir is absolute, or relative to
@@ -62,11 +79,11 @@ func (h held) make() error {
 	if err := h.makeParents(); err != nil {
 		return err
 	}
-	dir, err := openFolder(unix.AT_FDCWD, filepath.Dir(h.Path))
+	dir, err := actIn(unix.AT_FDCWD, filepath.Dir(h.Path))
 	if err != nil {
 		return err
 	}
-	defer unix.Close(dir)
+	defer locked.Close(dir)
 	if h.Folder {
 		err = unix.Mkdirat(dir, filepath.Base(h.Path), 0o755)
 	} else {
@@ -83,12 +100,12 @@ func (h held) make() error {
 
 func (h held) makeParents() error {
 	for _, p := range h.Parents {
-		dir, err := openFolder(unix.AT_FDCWD, filepath.Dir(p))
+		dir, err := actIn(unix.AT_FDCWD, filepath.Dir(p))
 		if err != nil {
 			return err
 		}
 		err = unix.Mkdirat(dir, filepath.Base(p), 0o755)
-		unix.Close(dir)
+		locked.Close(dir)
 		if err != nil && !errors.Is(err, unix.EEXIST) {
 			return err
 		}
@@ -154,7 +171,7 @@ func (h held) remove(in tree, living needs, mine func(dir int, h held) bool) err
 	if err != nil {
 		return err
 	}
-	defer unix.Close(dir)
+	defer locked.Close(dir)
 	if mine(dir, h) {
 		err = removeAt(dir, filepath.Base(h.Path), h.Folder)
 	}
@@ -176,7 +193,7 @@ func (h held) removeParents(in tree, living needs) error {
 		}
 		if err == nil {
 			err = removeAt(dir, filepath.Base(p), true)
-			unix.Close(dir)
+			locked.Close(dir)
 		}
 		if err != nil {
 			return err

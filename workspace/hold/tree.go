@@ -49,9 +49,9 @@ func inode(info os.FileInfo) uint64 {
 func (t tree) open(dir string) (int, error) {
 	rel, in := strings.CutPrefix(dir+"/", t.path+"/")
 	if t.dir == nil || !in {
-		return openFolder(unix.AT_FDCWD, dir)
+		return actIn(unix.AT_FDCWD, dir)
 	}
-	return openFolder(int(t.dir.Fd()), "./"+rel)
+	return actIn(int(t.dir.Fd()), "./"+rel)
 }
 
 func (t tree) close() {
