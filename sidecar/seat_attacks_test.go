@@ -102,6 +102,8 @@ var asked = map[string]string{
 	"attacks/git-rerere-link":               byAudit + "links in a git dir, which git itself makes",
 	"attacks/git-reference-out":             byAudit + "references, which git itself writes",
 	"attacks/git-logs-symlink-many":         byAudit + "links in a git dir, which git itself makes",
+	"attacks/git-locked-at-once":            `write .git/config; write mon/fs; remove .git`,
+	"attacks/git-locked-before":             `write .git/worktrees/other/commondir; write nest/a/.git/config`,
 	"attacks/git-locked-files":              `make a/.git; make b/.git; write a/.git/config`,
 	"attacks/git-locked-filter":             `make build/out/clean; new build/o build/out; +make build/out/other`,
 	"attacks/git-locked-folders":            byAudit + "folders in a git dir, which git itself makes",

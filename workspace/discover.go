@@ -71,6 +71,9 @@ func Discover(dir string, opts Options) (*Workspace, error) {
 		ws.listWorktrees(ws.Repo)
 		ws.listSubmodules(ws.Repo)
 	}
+	if err := ws.lockedOut(dir); err != nil {
+		return nil, err
+	}
 	return ws, nil
 }
 
@@ -103,6 +106,7 @@ func locate(dir string, opts Options) (*Workspace, *found, error) {
 	if ws.looks != nil {
 		ws.env = ws.looks.Getenv
 	}
+	ws.looks.Unlock(start)
 	if ws.env == nil {
 		ws.env = os.Getenv
 	}
@@ -118,6 +122,7 @@ func locate(dir string, opts Options) (*Workspace, *found, error) {
 		return ws, nil, nil
 	}
 	ws.Root, ws.Marker = found.top, ".git"
+	ws.looks.Unlock(ws.Root)
 	return ws, found, nil
 }
 

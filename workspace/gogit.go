@@ -51,6 +51,10 @@ type plainFS struct {
 func (p plainFS) Open(name string) (billy.File, error) {
 	path := p.Join(p.Root(), name)
 	f, err := plainfile.Open(path)
+	if back := p.looks.Past(path, err); back != nil {
+		f, err = plainfile.Open(path)
+		back()
+	}
 	if err != nil {
 		p.looks.NotOpened(path, err)
 		return nil, err

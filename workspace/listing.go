@@ -7,6 +7,7 @@ import (
 	"slices"
 	"syscall"
 
+	"code.sidecar.dev/workspace/locked"
 	"code.sidecar.dev/workspace/looks"
 )
 
@@ -44,7 +45,11 @@ func lstatKind(l *looks.Looks, path string) fileKind {
 }
 
 func openFolder(dir string) (int, error) {
-	return syscall.Open(dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+	fd, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+	if locked.Refused(err) { // whoever may enter it uses what is there
+		return locked.List(dir)
+	}
+	return fd, err
 }
 
 // listing is what a folder holds: at most maxEntries of its names.

@@ -13,6 +13,9 @@ func (ws *Workspace) AddNested(paths []string) {
 	known := ws.knownGitDirs()
 	for _, path := range paths {
 		r := ws.nested(path)
+		if r == nil {
+			ws.noteLocked(path)
+		}
 		if r == nil || known[r.GitDir] {
 			continue
 		}

@@ -15,6 +15,7 @@ package locked
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -46,8 +47,9 @@ var (
 	loans = map[inode]*loan{}
 	// byFD are the loans that Close ends.
 	byFD = map[int]*loan{}
-	// open says how many loans there are, so that where there are none nothing is asked.
+	// open says how many loans there are, ever that there was one: where there are none nothing is asked.
 	open atomic.Int32
+	ever atomic.Bool
 )
 
 // Refused says that an error may be for lack of a right of the owner's.
@@ -119,21 +121,11 @@ func read(dir int) (int, error) {
 	return fd, nil
 }
 
-// Join is for who opened a folder without needing this package: should it be open only because somebody else has it opened, it
-// stays so until Close.
+// Join is for who opened a folder without needing this package: should that have gone well only because somebody else had it opened, it
+// is open until Close.
 func Join(fd int) {
-	if open.Load() == 0 || fd < 0 {
-		return
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	var st unix.Stat_t
-	if unix.Fstat(fd, &st) != nil {
-		return
-	}
-	if l := loans[inodeOf(&st)]; l != nil {
-		l.users++
-		byFD[fd] = l
+	if fd >= 0 && ever.Load() {
+		lend(fd, 0o500)
 	}
 }
 
@@ -164,11 +156,40 @@ func List(path string) (int, error) {
 	return fd, err
 }
 
+// Way opens all that is locked on the way to an absolute path, and what is there, until back is called: for who has to look by the path
+// itself. Where a link or nothing is on the way it ends.
+func Way(path string) (back func()) {
+	var way []int
+	fd, err := unix.Open("/", stepFlags, 0)
+	for name := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
+		if err != nil {
+			break
+		}
+		way = append(way, fd)
+		lend(fd, 0o100)
+		if fd, err = stepInto(fd, name); errors.Is(err, unix.ENOTDIR) {
+			fd, err = openFile(way[len(way)-1], name)
+		}
+	}
+	if err == nil {
+		way = append(way, fd)
+		lend(fd, 0o500)
+	}
+	return func() {
+		for _, fd := range slices.Backward(way) {
+			Close(fd)
+		}
+	}
+}
+
 // Act is for who opened a folder, maybe as a mere path, and wants to change what is in it until Close.
-func Act(fd int) {
+func Act(fd int) { lend(fd, all) }
+
+// lend has a loan end with Close.
+func lend(fd int, need uint32) {
 	mu.Lock()
 	defer mu.Unlock()
-	if l, err := take(fd, all); l != nil && err == nil {
+	if l, err := take(fd, need); l != nil && err == nil {
 		byFD[fd] = l
 	}
 }
@@ -199,7 +220,7 @@ func Change(dir int, do func() error) error {
 	return err
 }
 
-// take gives the owner what he needs of a folder; nil when he has it, or it is not this user's.
+// take gives the owner what he needs of a folder, or of a file for reading; nil when he has it, or it is not this user's.
 func take(dir int, need uint32) (*loan, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(dir, &st); err != nil {
@@ -207,7 +228,10 @@ func take(dir int, need uint32) (*loan, error) {
 	}
 	id, mode := inodeOf(&st), uint32(st.Mode)&modeBits
 	l := loans[id]
-	if mode&need != need && isOwn(&st, unix.S_IFDIR) {
+	if isLockedFile(&st) {
+		need = 0o400
+	}
+	if mode&need != need && (isOwn(&st, unix.S_IFDIR) || isLockedFile(&st)) {
 		if l == nil {
 			l = &loan{inode: id}
 		}
@@ -223,6 +247,7 @@ func take(dir int, need uint32) (*loan, error) {
 	if l.users == 0 {
 		loans[id] = l
 		open.Add(1)
+		ever.Store(true)
 	}
 	l.users++
 	return l, nil

@@ -11,6 +11,11 @@ const stepFlags = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOE
 
 func stepInto(dir int, name string) (int, error) { return unix.Openat(dir, name, stepFlags, 0) }
 
+// openFile opens a file as a mere path.
+func openFile(dir int, name string) (int, error) {
+	return unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+}
+
 // chmod changes what a descriptor is open for, which may be a mere path.
 func chmod(fd int, mode uint32) error { return unix.Chmod(proc(fd), mode) }
 

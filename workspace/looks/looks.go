@@ -22,10 +22,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 
+	"code.sidecar.dev/workspace/locked"
 	"code.sidecar.dev/workspace/plainfile"
 )
 
@@ -58,6 +60,10 @@ type Looks struct {
 	env   map[string]string
 	doubt bool
 	sweep []entry // of seen, what Same repeats
+	// unlocked are folders below which a lack of rights keeps from nothing.
+	unlocked []string
+	// denied are the first paths that this user has no right to look at.
+	denied []string
 }
 
 // New begins to remember. getenv is the environment that the result depends on.
@@ -108,7 +114,13 @@ func (l *Looks) Stat(path string) (st syscall.Stat_t, err error) {
 }
 
 func (l *Looks) lstat(path string, d depth) (st syscall.Stat_t, err error) {
-	err = ignoringEINTR(func() error { return syscall.Lstat(path, &st) })
+	look := func() error { return syscall.Lstat(path, &st) }
+	if err = ignoringEINTR(look); l.unlocks(path, err) {
+		back := locked.Way(filepath.Dir(path))
+		err = ignoringEINTR(look)
+		back()
+	}
+	l.deny(path, err)
 	l.note(path, d, &st, err)
 	return st, err
 }
@@ -121,7 +133,12 @@ func (l *Looks) Readlink(path string) (string, error) {
 			return "", err
 		}
 	}
-	return os.Readlink(path)
+	target, err := os.Readlink(path)
+	if l.unlocks(path, err) {
+		defer locked.Way(filepath.Dir(path))()
+		return os.Readlink(path)
+	}
+	return target, err
 }
 
 // Opened takes note of a file or folder that was opened without following a link at the end, before it is read. It
@@ -158,6 +175,7 @@ func (l *Looks) NotOpened(path string, err error) {
 		l.note(path, kindOnly, nil, err)
 		return
 	}
+	l.deny(path, err)
 	_, _ = l.lstat(path, content)
 	if !errors.Is(err, syscall.ELOOP) && !errors.Is(err, syscall.ENOTDIR) {
 		l.mu.Lock()
@@ -166,9 +184,33 @@ func (l *Looks) NotOpened(path string, err error) {
 	}
 }
 
+// mostDenied bounds what Denied tells.
+const mostDenied = 1000
+
+func (l *Looks) deny(path string, err error) {
+	if l == nil || !errors.Is(err, syscall.EACCES) {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.denied) < mostDenied {
+		l.denied = append(l.denied, path)
+	}
+}
+
+// Denied are paths that this user had no right to look at.
+func (l *Looks) Denied() []string {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.denied)
+}
+
 // Read is plainfile.Read.
 func (l *Looks) Read(path string) ([]byte, error) {
-	return plainfile.ReadNoting(path, l.Opened, l.NotOpened)
+	return l.reading(path, func(failed func(string, error)) ([]byte, error) { return plainfile.ReadNoting(path, l.Opened, failed) })
 }
 
 // ReadThrough is plainfile.ReadThrough.
@@ -189,7 +231,9 @@ func (l *Looks) ReadThrough(path string) ([]byte, error) {
 
 // ReadHead is plainfile.ReadHead.
 func (l *Looks) ReadHead(path string, max int64) ([]byte, error) {
-	return plainfile.ReadHeadNoting(path, max, l.Opened, l.NotOpened)
+	return l.reading(path, func(failed func(string, error)) ([]byte, error) {
+		return plainfile.ReadHeadNoting(path, max, l.Opened, failed)
+	})
 }
 
 // note keeps the deepest look at a path. Two that show different things are a doubt.
