@@ -5,9 +5,9 @@ package guard
 import "testing"
 
 // hide puts an armed repository where nobody looks.
-const hide = `git init -q .; mkdir .git/rr-cache sub; git init -q --bare .git/rr-cache/x; `
+const hide = `git init -q .; mkdir .git/lfs sub; git init -q --bare .git/lfs/x; `
 
-const armHidden = armIt + `.git/rr-cache/x/config; `
+const armHidden = armIt + `.git/lfs/x/config; `
 
 // module makes a repository where a submodule's would be, whose work tree is $1.
 const module = `git init -q .; mkdir -p .git/modules lib; git init -q --bare .git/modules/lib; git -C .git/modules/lib config core.bare false; echo gitdir: ../.git/modules/lib >lib/.git; git -C .git/modules/lib config core.worktree `
@@ -17,13 +17,13 @@ func TestPointers(t *testing.T) {
 		script string
 		want   []string
 	}{
-		"link to a pointer": {hide + armHidden + "echo gitdir: ../.git/rr-cache/x >sub/g; ln -s g sub/.git", []string{"disarmed sub/.git"}},
-		"NUL":               {hide + armHidden + `printf 'gitdir: ../.git/rr-cache/x\0junk\n' >sub/.git`, []string{"disarmed sub/.git"}},
-		"NUL, outside":      {hide + `printf "gitdir: $ROOT/../up\0/../ws/.git/rr-cache/x\n" >sub/.git`, []string{"disarmed sub/.git"}},
-		"newlines":          {hide + armHidden + `{ printf 'gitdir: ../.git/rr-cache/x'; head -c 300000 /dev/zero | tr '\0' '\n'; } >sub/.git`, []string{"disarmed sub/.git"}},
-		"through a link":    {hide + `ln -s .git/rr-cache/x l; echo gitdir: ../l >sub/.git`, []string{"disarmed sub/.git"}},
-		"not yet":           {hide + `rm .git/rr-cache/x/HEAD; echo gitdir: ../.git/rr-cache/x >sub/.git`, []string{"disarmed sub/.git"}},
-		"hidden, harmless":  {hide + `echo gitdir: ../.git/rr-cache/x >sub/.git`, nil},
+		"link to a pointer": {hide + armHidden + "echo gitdir: ../.git/lfs/x >sub/g; ln -s g sub/.git", []string{"disarmed sub/.git"}},
+		"NUL":               {hide + armHidden + `printf 'gitdir: ../.git/lfs/x\0junk\n' >sub/.git`, []string{"disarmed sub/.git"}},
+		"NUL, outside":      {hide + `printf "gitdir: $ROOT/../up\0/../ws/.git/lfs/x\n" >sub/.git`, []string{"disarmed sub/.git"}},
+		"newlines":          {hide + armHidden + `{ printf 'gitdir: ../.git/lfs/x'; head -c 300000 /dev/zero | tr '\0' '\n'; } >sub/.git`, []string{"disarmed sub/.git"}},
+		"through a link":    {hide + `ln -s .git/lfs/x l; echo gitdir: ../l >sub/.git`, []string{"disarmed sub/.git"}},
+		"not yet":           {hide + `rm .git/lfs/x/HEAD; echo gitdir: ../.git/lfs/x >sub/.git`, []string{"disarmed sub/.git"}},
+		"hidden, harmless":  {hide + `echo gitdir: ../.git/lfs/x >sub/.git`, nil},
 		"a worktree's own": {`git init -q .; mkdir -p sub .git/worktrees; git init -q --bare y; mv y .git/worktrees; echo gitdir: ../.git/worktrees/y >sub/.git; echo $ROOT/sub/.git >.git/worktrees/y/gitdir; ` + armIt + `.git/worktrees/y/config`,
 			[]string{"disarmed .git/worktrees/y/config"}},
 		"back, NUL": {`git init -q .; mkdir -p ../far .git/worktrees/y; printf "$ROOT/../far\0/../../ws/.git" >.git/worktrees/y/gitdir`, []string{"disarmed .git/worktrees/y/gitdir"}},
@@ -72,7 +72,7 @@ func TestOtherControls(t *testing.T) {
 		"Jujutsu beside git":     {"git init -q .", "mkdir -p .jj/repo/store; printf ../../../.git >.jj/repo/store/git_target", nil},
 		"Jujutsu, elsewhere":     {"", "mkdir -p a/.jj x; echo evil >x/config.toml; printf ../../x >a/.jj/repo", []string{"disarmed a/.jj/repo"}},
 		"Jujutsu, linked":        {"", "mkdir -p a/.jj x b/.jj/repo/store c/.jj/repo; echo evil >x/config.toml; ln -s ../../x a/.jj/repo; ln -s ../../../../x b/.jj/repo/store/git; ln -s x c/.jj/repo/store", []string{"disarmed a/.jj/repo", "disarmed b/.jj/repo/store/git", "disarmed c/.jj/repo/store"}},
-		"Jujutsu, other git":     {"", "mkdir -p a/.jj/repo/store; printf ../../../../.git/rr-cache/x >a/.jj/repo/store/git_target", []string{"disarmed a/.jj/repo/store/git_target"}},
+		"Jujutsu, other git":     {"", "mkdir -p a/.jj/repo/store; printf ../../../../.git/lfs/x >a/.jj/repo/store/git_target", []string{"disarmed a/.jj/repo/store/git_target"}},
 		"darcs, linked":          {"", "mkdir -p a/_darcs x; echo evil >x/defaults; ln -s ../../x a/_darcs/prefs", []string{"disarmed a/_darcs/prefs"}},
 		"a link as a whole":      {"", "mkdir -p a x; echo '[hooks]' >x/hgrc; ln -s ../x a/.hg", []string{"disarmed a/.hg"}},
 		"a person's, untouched":  {"mkdir -p a/.jj/repo b/.hg; echo x >a/.jj/workspace-config.toml; echo '[hooks]' >b/.hg/hgrc", "touch a/x b/.hg/y", nil},
