@@ -25,10 +25,11 @@ import (
 	"code.sidecar.dev/workspace/looks"
 )
 
-// How long a run waits for the guard's first look at the tree: before the run, so that repositories nested in a small tree
-// are held from the start, and after it, before the answer goes without the rest of the audit.
+// How long a run waits for the guard's first look at the tree: before the run, so that repositories nested in the tree are held
+// from the start, and that it is known what was there, and after it, before the answer goes without the rest of the audit. A
+// short run would wait as long after it; in a second 100,000 folders are read.
 const (
-	patienceBefore = 40 * time.Millisecond
+	patienceBefore = time.Second
 	patienceAfter  = 30 * time.Second
 )
 

@@ -134,6 +134,8 @@ var asked = map[string]string{
 	"attacks/git-pointer-later":             `make sub/.git; write sub/.git; +make l`,
 	"attacks/git-nested-replant":            `make sub/.git; new g sub/.git`,
 	"attacks/git-nested-symlink":            `make sub/.git`,
+	"attacks/git-nested-locked-for-a-while": byAudit + "a folder that is moved in whole from one whose name counts elsewhere",
+	"attacks/obeyed-moved-in-large-tree":    byAudit + "a folder that is moved in whole under another name",
 	"attacks/git-nested-unreadable":         `make sub/.git; write sub/.git/config`,
 	"attacks/git-nested-worktree-outside":   `make sub/.git; write sub/.git/config`,
 	"attacks/git-programs-in-tree":          `write ed.sh; write cred.sh; write gpg.sh; write ali.sh; move e ed.sh; move e gpg.sh; +make e`,

@@ -8,9 +8,15 @@ import (
 
 // noteObeyed writes down something that host programs obey. What appeared while a run lasts is moved aside.
 func (t *tree) noteObeyed(it *item, how origin) {
-	if t.obeyed[it.path] == nil && len(t.obeyed) >= mostKept {
+	was := t.obeyed[it.path]
+	if was == nil && len(t.obeyed) >= mostKept {
+		t.cut = true
 		t.short = "the workspace has more files that host programs obey than the guard can keep; remove what is not needed"
 	} else {
+		if was != nil {
+			it.known = was.known
+		}
+		it.known = t.knows(it.known, t.stampAt(it.path))
 		t.obeyed[it.path] = it
 	}
 	if len(t.runs) == 0 || t.heldByAll(it.path) {
@@ -141,9 +147,9 @@ func (t *tree) auditMaybe(r *runState, path string, it *item) {
 		if st.ctime >= r.since() {
 			r.noticed[path] = it
 		}
-	case st.folder() && !t.bornIn(path, r.since()):
-		t.auditEntries(r, path, it)
-	case st.ctime >= r.since():
+	case st.folder() && (r.knew.had(it.known, st) || !t.bornIn(path, r.since()) && !r.brought(path, t.oldestIn(path))):
+		t.auditEntries(r, path, it, mostDepth)
+	case st.ctime >= r.since() || !r.knew.had(it.known, st) && r.brought(path, st.ctime):
 		t.moveAside(r, path, it.reason)
 	}
 }
@@ -158,8 +164,29 @@ func (t *tree) bornIn(path string, start int64) bool {
 	return bornAt(dir, name) >= start
 }
 
-// auditEntries moves aside what was changed in a folder that was there before.
-func (t *tree) auditEntries(r *runState, path string, it *item) {
+// oldestIn is when that of a folder's entries was changed that was changed longest ago.
+func (t *tree) oldestIn(path string) int64 {
+	b, rel, ok := t.locate(path)
+	if !ok {
+		return 0
+	}
+	fd, err := b.folder(rel)
+	if err != nil {
+		return 0
+	}
+	defer locked.Close(fd)
+	oldest := now().UnixNano()
+	for _, name := range entriesOf(fd, ".", mostChanged) {
+		oldest = min(oldest, lookAt(fd, name).ctime)
+	}
+	return oldest
+}
+
+// mostChanged bounds what is looked at of a folder that host programs obey.
+const mostChanged = 1000
+
+// auditEntries moves aside what was changed in a folder that was there before, or moved into it.
+func (t *tree) auditEntries(r *runState, path string, it *item, depth int) {
 	b, rel, ok := t.locate(path)
 	if !ok {
 		return
@@ -169,15 +196,26 @@ func (t *tree) auditEntries(r *runState, path string, it *item) {
 		return
 	}
 	defer locked.Close(fd)
-	var changed []string
+	above := timesAt(fd, ".")
+	var changed, folders []string
 	_ = readFolder(fd, make([]byte, 8192), func(name []byte, _ uint8) bool {
-		if st := lookAt(fd, string(name)); !isAside(string(name)) && !st.folder() && st.ctime >= r.since() {
-			changed = append(changed, string(name))
+		n := string(name)
+		switch st := lookAt(fd, n); {
+		case isAside(n) || t.own[join(path, n)] == st.ino:
+		case !st.folder() && st.ctime >= r.since(), st.folder() && (bornAt(fd, n) >= r.since() || r.wayOf(timesAt(fd, n), above) == moved):
+			changed = append(changed, n)
+		case st.folder():
+			folders = append(folders, n)
 		}
-		return len(changed) < 1000
+		return len(changed)+len(folders) < mostChanged
 	})
 	for _, name := range changed {
 		t.moveAside(r, join(path, name), it.reason)
+	}
+	for _, name := range folders {
+		if depth > 0 {
+			t.auditEntries(r, join(path, name), it, depth-1)
+		}
 	}
 }
 

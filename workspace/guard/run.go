@@ -29,7 +29,8 @@ type runState struct {
 	// holds, by their path.
 	before map[string]bool
 	snaps  map[string]*snapshot
-	// sites are those found since; true: made since, false: found by a walk, so that their ctime decides.
+	knew   knowledge
+	// sites are those found since; true: made since, false: found by a walk, or moved.
 	sites map[string]bool
 	// maybe are obeyed things that a walk found; noticed are those in new repositories.
 	maybe, noticed map[string]*item
@@ -64,7 +65,7 @@ type runState struct {
 }
 
 func newRun(t *tree, o BeginOptions) *runState {
-	r := &runState{t: t, id: cleanID(o.RunID), start: o.Start.UnixNano(), began: time.Now(), storm: o.Storm, replaced: o.Replaced, held: map[string]bool{}, again: map[string]bool{}, open: map[string]bool{},
+	r := &runState{t: t, knew: t.takeKnowledge(), id: cleanID(o.RunID), start: o.Start.UnixNano(), began: time.Now(), storm: o.Storm, replaced: o.Replaced, held: map[string]bool{}, again: map[string]bool{}, open: map[string]bool{},
 		before: map[string]bool{}, snaps: map[string]*snapshot{}, sites: map[string]bool{}, maybe: map[string]*item{},
 		noticed: map[string]*item{}, watched: map[string]*watchedState{}, names: map[string]int{},
 		locks: map[string]bool{}, failed: map[string]bool{}, armed: map[string]bool{}, links: map[string]bool{}, pipes: map[string]bool{}, refs: map[string]bool{}, former: map[string]string{},
@@ -142,7 +143,14 @@ func (r *runState) blames(c *charge) bool {
 		return snap.differs(r.t, c)
 	}
 	made, found := r.sites[c.site.path]
-	return made || found && c.fresh >= r.since()
+	return made || found && (c.fresh >= r.since() || !r.hadInode(c.site) && r.brought(c.site.path, c.fresh))
+}
+
+// hadInode says that a site was there when the run began, at another path: it has been moved, not made, so that only what was
+// changed in it is the run's.
+func (r *runState) hadInode(s *site) bool {
+	path, had := r.knew.inodes[inode{s.dev, s.ino}]
+	return had && path != s.path
 }
 
 // heldByAll says that no active run can have changed path.

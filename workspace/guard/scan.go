@@ -160,7 +160,7 @@ func (t *tree) note(n *node, s sight, how origin, fd int) []*node {
 		t.becomesGitDir(n, how, fd)
 	}
 	if s.cut {
-		t.short = gaveUp
+		t.short, t.cut = gaveUp, true
 	}
 	for _, name := range s.sockets {
 		if len(t.sockets) < mostKept {
@@ -224,7 +224,7 @@ func (t *tree) sub(n *node, name string, how origin) *node {
 		t.short = "the workspace has more folders than the guard watches, so that its whole tree is read after each run"
 	}
 	if t.queued > mostFolders {
-		t.short = gaveUp
+		t.short, t.cut = gaveUp, true
 		return nil
 	}
 	return sub

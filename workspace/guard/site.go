@@ -39,8 +39,11 @@ func (t *tree) noteSite(path string, f form, how origin) {
 		return
 	}
 	st := t.stampAt(path)
-	moved := how == byEvent && t.knewInode(s, st)
 	s.dev, s.ino = st.dev, st.ino
+	moved := false
+	for r := range t.runs {
+		moved = moved || r.hadInode(s)
+	}
 	for r := range t.runs {
 		r.found(s, how == byEvent && !moved)
 	}
@@ -57,6 +60,7 @@ func (t *tree) siteAt(path string, f form) *site {
 			return nil
 		}
 		if len(t.sites) >= mostKept {
+			t.cut = true
 			t.short = "the workspace has more repositories than the guard can keep; remove what is not needed"
 			return nil
 		}
@@ -65,27 +69,6 @@ func (t *tree) siteAt(path string, f form) *site {
 	}
 	s.form = f
 	return s
-}
-
-// knewInode says that the folder was known at another path: it has been moved, not made, so that only what
-// was changed in it is the run's.
-func (t *tree) knewInode(s *site, st stamp) bool {
-	for _, o := range t.sites {
-		if o != s && o.ino == st.ino && o.dev == st.dev && o.ino != 0 && t.isOld(o) {
-			return true
-		}
-	}
-	return false
-}
-
-// isOld says that some active run found the site in place when it began.
-func (t *tree) isOld(s *site) bool {
-	for r := range t.runs {
-		if r.before[s.path] {
-			return true
-		}
-	}
-	return false
 }
 
 // dirtySite has the site at path judged after the events at hand.

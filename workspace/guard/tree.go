@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -129,6 +130,18 @@ type tree struct {
 	queued, unwatched int
 	walked            chan struct{}
 	isWalked          bool
+	// walking is held by who may walk the whole tree anew, and rewalking says that one does.
+	walking   chan struct{}
+	rewalking bool
+	// walkedAt is when the last walk began that read all there was; cut says that more was there than could be kept since then;
+	// retried is when watches were last asked for again.
+	walkedAt int64
+	cut      bool
+	retried  time.Time
+	// adopting are git directories outside the root that are being read for the first time.
+	adopting map[string]bool
+	// noted counts what became known.
+	noted int
 	// lost says that events were lost since the last whole walk; short is why events cannot be relied upon.
 	lost, short string
 	// runs are the active ones.
@@ -146,6 +159,7 @@ type tree struct {
 type item struct {
 	path, reason string
 	folder       bool
+	known        known
 }
 
 func newTree(root string, o Options) (*tree, error) {
@@ -158,7 +172,7 @@ func newTree(root string, o Options) (*tree, error) {
 	}
 	t := &tree{opts: o, root: b, bases: []*base{b}, byWD: map[int32]*node{}, sites: map[string]*site{},
 		obeyed: map[string]*item{}, sockets: map[string]bool{}, walked: make(chan struct{}),
-		runs: map[*runState]bool{}, dirty: map[*site]bool{}, gitDirs: map[string]bool{}, given: map[string]bool{}, own: map[string]uint64{}}
+		walking: make(chan struct{}, 1), adopting: map[string]bool{}, runs: map[*runState]bool{}, dirty: map[*site]bool{}, gitDirs: map[string]bool{}, given: map[string]bool{}, own: map[string]uint64{}}
 	t.tops = []*node{{base: b}}
 	for _, dir := range o.GitDirs {
 		t.addGitDir(dir)

@@ -3,8 +3,10 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"sync"
+	"time"
 )
 
 // walkers is how many goroutines walk: the work is the kernel's, and a run wants the other cores.
@@ -93,29 +95,67 @@ func (t *tree) walk(ctx context.Context, tops []*node) error {
 
 // firstWalk is the walk that Open starts.
 func (t *tree) firstWalk(ctx context.Context) {
+	began := now().UnixNano()
 	if t.walk(ctx, t.tops) != nil {
 		return
 	}
 	t.mu.Lock()
 	t.isWalked = true
+	t.wasWalked(began)
 	t.mu.Unlock()
 	close(t.walked)
 }
 
-// rewalk reads the whole tree again, since events were lost or cannot be had.
-func (t *tree) rewalk(ctx context.Context) error {
+// wasWalked takes note of a walk that has ended.
+func (t *tree) wasWalked(began int64) {
+	t.walkedAt = began
+	if t.cut {
+		t.walkedAt = 0
+	}
+}
+
+// mayWalk waits until nobody else walks: what he finds is then found for all. Who may gives the turn back.
+func (t *tree) mayWalk(ctx context.Context) bool {
+	select {
+	case t.walking <- struct{}{}:
+		return true
+	default:
+	}
+	select {
+	case t.walking <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// retryAfter is how long a guard does without watches that it could not have. Those that a run took for itself are free when it
+// has ended.
+const retryAfter = time.Minute
+
+// rewalk reads the whole tree again, since events were lost or cannot be had. With afresh the guard could rely on them before
+// the run.
+func (t *tree) rewalk(ctx context.Context, afresh bool) error {
+	began := now().UnixNano()
 	t.mu.Lock()
-	lost := t.lost
-	t.lost, t.queued, t.unwatched, t.unreadable = "", 0, 0, nil
+	lost, short := t.lost, t.short
+	t.lost, t.queued, t.unwatched, t.unreadable, t.cut = "", 0, 0, nil, false
+	if t.notify != nil && short != "" && (afresh || time.Since(t.retried) > retryAfter) {
+		t.short, t.retried = "", time.Now()
+	}
+	t.rewalking = true
 	tops := append([]*node(nil), t.tops...)
 	t.mu.Unlock()
 	err := t.walk(ctx, tops)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.rewalking = false
 	if err != nil {
-		t.mu.Lock()
-		t.lost = lost
-		t.mu.Unlock()
+		t.lost, t.short = cmp.Or(t.lost, lost), cmp.Or(t.short, short)
+		return err
 	}
-	return err
+	t.wasWalked(began)
+	return nil
 }
 
 // scanBelow scans one new folder and all below it, for who does not hold the lock.

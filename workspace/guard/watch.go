@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"code.sidecar.dev/workspace/locked"
 )
 
 func open(root string, o Options) (*Guard, error) {
@@ -101,8 +103,9 @@ func (g *Guard) begin(o BeginOptions) *Watch {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	fresh := t.adopt(o.GitDirs)
 	r := newRun(t, o)
-	for _, dir := range t.adopt(o.GitDirs) { // what is made there before it is watched has no event
+	for _, dir := range fresh { // what is made there before it is watched has no event
 		for _, name := range gitLocks {
 			r.addLock(join(dir, name))
 		}
@@ -110,6 +113,7 @@ func (g *Guard) begin(o BeginOptions) *Watch {
 	for path, s := range t.sites {
 		if t.takeSnap(r, s) {
 			r.before[path] = true
+			r.knew.inodes[inode{s.dev, s.ino}] = path
 		} else {
 			delete(t.sites, path)
 		}
@@ -137,7 +141,7 @@ func (t *tree) adopt(dirs []string) (fresh []string) {
 	for _, dir := range dirs {
 		if top := t.addGitDir(dir); top != nil {
 			fresh = append(fresh, dir)
-			t.busy.Go(func() { t.scanBelow(top, byWalk) })
+			t.readAdopted(dir, top)
 		}
 		if t.sites[dir] == nil && t.isThere(dir) {
 			f := folderSite
@@ -148,6 +152,20 @@ func (t *tree) adopt(dirs []string) (fresh []string) {
 		}
 	}
 	return fresh
+}
+
+// readAdopted reads a git directory outside the root: what it holds was there before, also for the runs that go on.
+func (t *tree) readAdopted(dir string, top *node) {
+	t.adopting[dir] = true
+	for r := range t.runs {
+		r.knew.dark[dir] = false
+	}
+	t.busy.Go(func() {
+		t.scanBelow(top, byWalk)
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.adopting, dir)
+	})
 }
 
 // takeSnap takes the state of a site; false when it is gone.
@@ -204,7 +222,7 @@ func (t *tree) textOf(path string) (text string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	defer unix.Close(dir)
+	defer locked.Close(dir)
 	read, _, err := readFile(dir, name)
 	return string(read), err == nil
 }
@@ -227,13 +245,17 @@ func (w *Watch) settle(ctx context.Context) bool {
 	if w.g.ready(ctx) != nil {
 		return false
 	}
+	if !w.run.t.mayWalk(ctx) {
+		return false
+	}
+	defer func() { <-w.run.t.walking }()
 	w.run.t.drain()
 	w.retryUnreadable()
 	if w.g.degraded() == "" {
 		return true
 	}
 	w.wasDegraded = w.g.degraded()
-	return w.run.t.rewalk(ctx) == nil
+	return w.run.t.rewalk(ctx, w.run.knew.all) == nil
 }
 
 // retryUnreadable scans folders again that could not be opened: a run may have locked them for the while.
@@ -259,6 +281,7 @@ func (w *Watch) audit(complete bool) []Finding {
 		r.retryFailed()
 	}
 	r.ending = true
+	clear(r.knew.ways)
 	left := t.leftLocks(r)
 	// repositories first: what is moved aside afterwards, whole, then holds no armed one
 	for range passes {
