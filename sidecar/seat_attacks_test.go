@@ -115,6 +115,8 @@ var asked = map[string]string{
 	"attacks/git-nested-300-deep":           `make d/d/d/d/d/d/d/d/d/d/.git; +make d/d/d/d/d/d/d/d/d/d/d`,
 	"attacks/git-nested-armed-later":        `make sub/.git; write sub/.git/config; +write sub/config`,
 	"attacks/git-nested-behind-deep":        `make zz/.git; make dd/dd/dd/.git; write zz/.git/config`,
+	"attacks/git-nested-behind-empty":       `make late/.git; make j1/1/.git; write late/.git/config; +make late`,
+	"attacks/git-nested-behind-many":        `make late/.git; make j1/1/.git; write late/.git/config; make linked/.git; +make late`,
 	"attacks/git-nested-by-orphan":          `make s1/.git; write s1/.git/config; +make s1`,
 	"attacks/git-nested-commondir":          `make vendor/x/.git/commondir; +make vendor/x/evil/config`,
 	"attacks/git-nested-config-worktree":    `make sub/.git/config.worktree; make sub/.git`,

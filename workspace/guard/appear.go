@@ -40,7 +40,7 @@ func (t *tree) fileChanged(n *node, name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if n.kind&single != 0 {
-		t.dirtySite(n.path())
+		t.pointerChanged(n.path())
 		return
 	}
 	for r := range t.runs {
@@ -48,6 +48,14 @@ func (t *tree) fileChanged(n *node, name string) {
 	}
 	t.oddRef(n, name, byEvent)
 	t.contentChanged(n, name)
+}
+
+// pointerChanged handles a write to a `.git` that is a file.
+func (t *tree) pointerChanged(path string) {
+	if t.sites[path] == nil {
+		t.noteSite(path, pointerSite, byEvent)
+	}
+	t.dirtySite(path)
 }
 
 // nameAppeared looks at what a name means where it appeared: a git directory complete by now, a lock, a path

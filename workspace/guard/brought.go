@@ -3,6 +3,7 @@
 package guard
 
 import (
+	"hash/maphash"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -49,9 +50,36 @@ func (t *tree) knows(was known, st stamp) known {
 	return known{st.ino, t.noted}
 }
 
+// unkept is something that was found and not kept, as there was too much: its path's hash, and its inode.
+type unkept struct{ path, ino uint64 }
+
+// mostUnkept bounds what is remembered of those.
+const mostUnkept = 500_000
+
+var seed = maphash.MakeSeed()
+
+// knowsUnkept is knows for what is not kept.
+func (t *tree) knowsUnkept(path string, st stamp) known {
+	id := unkept{maphash.String(seed, path), st.ino}
+	since, had := t.unkept[id]
+	if !had {
+		since, had = t.wereUnkept[id]
+	}
+	if !had {
+		t.noted++
+		since = t.noted
+	}
+	if len(t.unkept) < mostUnkept {
+		t.unkept[id] = since
+	} else {
+		t.cut = true
+	}
+	return known{st.ino, since}
+}
+
 // had says that something was known before the run.
-func (k *knowledge) had(is known, st stamp) bool {
-	return is.since != 0 && is.since <= k.count && is.ino == st.ino
+func (k *knowledge) had(is known, ino uint64) bool {
+	return is.since != 0 && is.since <= k.count && is.ino == ino
 }
 
 // takeKnowledge is called as a run begins.

@@ -161,3 +161,30 @@ func TestMovedIntoAFolderThatWasLocked(t *testing.T) {
 	tree.drainMu.Unlock()
 	p.want(p.end(w), "disarmed n/.vscode")
 }
+
+// TestMoreThanCanBeKept: what comes beyond that is judged all the same, and what says nothing takes no place.
+func TestMoreThanCanBeKept(t *testing.T) {
+	p := newPlace(t)
+	p.sh(`mkdir -p q/_darcs; git init -q --bare q/_darcs/r; printf '\tbare = false\n\tfsmonitor = evil\n' >>q/_darcs/r/config`)
+	time.Sleep(30 * time.Millisecond)
+	w := p.guard(Options{Obeyed: obeyedNames}, BeginOptions{})
+	tree := p.g.tree
+	p.sh("mkdir e; : >e/.git; mkdir later; : >later/.git; mkdir other; git init -q other/g; " + armIt + "other/g/.git/config")
+	tree.drain()
+	tree.mu.Lock()
+	if n := len(tree.sites); n != 2 {
+		t.Errorf("%d sites", n)
+	}
+	for i := range mostKept {
+		path := fmt.Sprintf("%s/gone/%d", p.root, i)
+		tree.sites[path] = &site{path: path, base: tree.root}
+	}
+	tree.mu.Unlock()
+	p.sh("git init -q late; " + armIt + "late/.git/config; mkdir moved; mv q/_darcs/r moved/.git; touch moved/.git; echo gitdir: ../other/g/.git >later/.git; mkdir l; ln -s ../../away l/.git")
+	p.want(p.end(w), "disarmed l/.git", "disarmed late/.git/config", "disarmed moved/.git/config", "disarmed other/g/.git/config")
+	tree.retried = time.Time{}
+	p.want(p.end(p.g.Begin(BeginOptions{RunID: "R2"})))
+	if d := p.g.Degraded(); d != "" {
+		t.Errorf("degraded for good: %s", d)
+	}
+}

@@ -8,16 +8,17 @@ import (
 
 // noteObeyed writes down something that host programs obey. What appeared while a run lasts is moved aside.
 func (t *tree) noteObeyed(it *item, how origin) {
-	was := t.obeyed[it.path]
-	if was == nil && len(t.obeyed) >= mostKept {
-		t.cut = true
-		t.short = "the workspace has more files that host programs obey than the guard can keep; remove what is not needed"
-	} else {
-		if was != nil {
-			it.known = was.known
-		}
-		it.known = t.knows(it.known, t.stampAt(it.path))
+	was, st := t.obeyed[it.path], t.stampAt(it.path)
+	switch {
+	case was != nil:
+		it.known = t.knows(was.known, st)
 		t.obeyed[it.path] = it
+	case len(t.obeyed) < mostKept:
+		it.known = t.knows(known{}, st)
+		t.obeyed[it.path] = it
+	default:
+		it.known = t.knowsUnkept(it.path, st)
+		t.short = "the workspace has more files that host programs obey than the guard can keep, so that its whole tree is read after each run; remove what is not needed"
 	}
 	if len(t.runs) == 0 || t.heldByAll(it.path) {
 		return
@@ -36,8 +37,10 @@ func (t *tree) noteObeyed(it *item, how origin) {
 // the first look.
 func (t *tree) lookAgain(it *item) {
 	for r := range t.runs {
-		if len(r.noticed) < mostKept {
+		if _, had := r.noticed[it.path]; had || len(r.noticed) < mostKept {
 			r.noticed[it.path] = it
+		} else {
+			t.lost = "a run made more that host programs obey than can be remembered, so that the whole tree was read"
 		}
 	}
 }
@@ -147,9 +150,9 @@ func (t *tree) auditMaybe(r *runState, path string, it *item) {
 		if st.ctime >= r.since() {
 			r.noticed[path] = it
 		}
-	case st.folder() && (r.knew.had(it.known, st) || !t.bornIn(path, r.since()) && !r.brought(path, t.oldestIn(path))):
+	case st.folder() && (r.knew.had(it.known, st.ino) || !t.bornIn(path, r.since()) && !r.brought(path, t.oldestIn(path))):
 		t.auditEntries(r, path, it, mostDepth)
-	case st.ctime >= r.since() || !r.knew.had(it.known, st) && r.brought(path, st.ctime):
+	case st.ctime >= r.since() || !r.knew.had(it.known, st.ino) && r.brought(path, st.ctime):
 		t.moveAside(r, path, it.reason)
 	}
 }

@@ -59,6 +59,12 @@ func readPointer(dir int, name string) (string, error) {
 	return target, nil
 }
 
+// isPointer says that a `.git` that is no folder says where it leads, or may say so to git.
+func (t *tree) isPointer(path string) bool {
+	_, _, err := t.pointsTo(path)
+	return !errors.Is(err, errNoPointer)
+}
+
 // follow gives the git directory that a `.git` entry of any kind is or leads to, links resolved.
 func (t *tree) follow(path string) (string, error) {
 	if t.stampAt(path).folder() {

@@ -143,7 +143,10 @@ func (r *runState) blames(c *charge) bool {
 		return snap.differs(r.t, c)
 	}
 	made, found := r.sites[c.site.path]
-	return made || found && (c.fresh >= r.since() || !r.hadInode(c.site) && r.brought(c.site.path, c.fresh))
+	if c.site.unkept {
+		made, found = c.site.made, true
+	}
+	return made || found && (c.fresh >= r.since() || !r.hadInode(c.site) && !r.knew.had(c.site.known, c.site.ino) && r.brought(c.site.path, c.fresh))
 }
 
 // hadInode says that a site was there when the run began, at another path: it has been moved, not made, so that only what was

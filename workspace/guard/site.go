@@ -24,6 +24,9 @@ type site struct {
 	dev, ino uint64
 	// kept is the last snapshot that was read.
 	kept *snapshot
+	// unkept says that there were too many to keep it; made and known are then what runs, and their beginning, keep of others.
+	unkept, made bool
+	known        known
 }
 
 // gitItems are the entries of a git directory that decide what git executes.
@@ -32,26 +35,37 @@ var gitItems = comparesInGitDir
 // itemsOf are gitItems in a fixed order.
 var itemsOf = []string{"config", "config.worktree", "commondir", "hooks", "gitdir"}
 
-// noteSite writes a site down, for the runs that are active too.
+// noteSite writes a site down, for the runs that are active too. A `.git` that says nothing is none yet.
 func (t *tree) noteSite(path string, f form, how origin) {
+	if f == pointerSite && t.sites[path] == nil && !t.isPointer(path) {
+		return
+	}
 	s := t.siteAt(path, f)
-	if s == nil || len(t.runs) == 0 {
+	if s == nil || len(t.runs) == 0 && !s.unkept {
 		return
 	}
 	st := t.stampAt(path)
 	s.dev, s.ino = st.dev, st.ino
-	moved := false
+	made := how == byEvent
 	for r := range t.runs {
-		moved = moved || r.hadInode(s)
+		made = made && !r.hadInode(s)
+	}
+	if s.unkept {
+		s.made, s.known = made, t.knowsUnkept(path, st)
+		if len(t.runs) > 0 {
+			t.check(s, t.rewalking)
+		}
+		return
 	}
 	for r := range t.runs {
-		r.found(s, how == byEvent && !moved)
+		r.found(s, made)
 	}
 	t.dirty[s] = true
 	t.touch(path)
 }
 
-// siteAt gives the site at path, made when it is new; nil when there are too many.
+// siteAt gives the site at path, made when it is new. Where there are too many it is not kept, but judged at once, and, since events
+// are of no use then, by the walk at each run's end.
 func (t *tree) siteAt(path string, f form) *site {
 	s := t.sites[path]
 	if s == nil {
@@ -59,13 +73,13 @@ func (t *tree) siteAt(path string, f form) *site {
 		if !ok {
 			return nil
 		}
-		if len(t.sites) >= mostKept {
-			t.cut = true
-			t.short = "the workspace has more repositories than the guard can keep; remove what is not needed"
-			return nil
-		}
 		s = &site{path: path, base: b}
-		t.sites[path] = s
+		if len(t.sites) < mostKept {
+			t.sites[path] = s
+		} else {
+			s.unkept = true
+			t.short = "the workspace has more repositories than the guard can keep, so that its whole tree is read after each run; remove what is not needed"
+		}
 	}
 	s.form = f
 	return s

@@ -142,6 +142,8 @@ type tree struct {
 	adopting map[string]bool
 	// noted counts what became known.
 	noted int
+	// unkept is what there was no room for, since the walk at hand or the last began; wereUnkept is what the walk at hand finds again.
+	unkept, wereUnkept map[unkept]int
 	// lost says that events were lost since the last whole walk; short is why events cannot be relied upon.
 	lost, short string
 	// runs are the active ones.
@@ -172,7 +174,7 @@ func newTree(root string, o Options) (*tree, error) {
 	}
 	t := &tree{opts: o, root: b, bases: []*base{b}, byWD: map[int32]*node{}, sites: map[string]*site{},
 		obeyed: map[string]*item{}, sockets: map[string]bool{}, walked: make(chan struct{}),
-		walking: make(chan struct{}, 1), adopting: map[string]bool{}, runs: map[*runState]bool{}, dirty: map[*site]bool{}, gitDirs: map[string]bool{}, given: map[string]bool{}, own: map[string]uint64{}}
+		walking: make(chan struct{}, 1), adopting: map[string]bool{}, unkept: map[unkept]int{}, runs: map[*runState]bool{}, dirty: map[*site]bool{}, gitDirs: map[string]bool{}, given: map[string]bool{}, own: map[string]uint64{}}
 	t.tops = []*node{{base: b}}
 	for _, dir := range o.GitDirs {
 		t.addGitDir(dir)

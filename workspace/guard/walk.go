@@ -5,6 +5,7 @@ package guard
 import (
 	"cmp"
 	"context"
+	"maps"
 	"sync"
 	"time"
 )
@@ -144,6 +145,7 @@ func (t *tree) rewalk(ctx context.Context, afresh bool) error {
 		t.short, t.retried = "", time.Now()
 	}
 	t.rewalking = true
+	t.unkept, t.wereUnkept = map[unkept]int{}, t.unkept
 	tops := append([]*node(nil), t.tops...)
 	t.mu.Unlock()
 	err := t.walk(ctx, tops)
@@ -152,8 +154,10 @@ func (t *tree) rewalk(ctx context.Context, afresh bool) error {
 	t.rewalking = false
 	if err != nil {
 		t.lost, t.short = cmp.Or(t.lost, lost), cmp.Or(t.short, short)
+		maps.Copy(t.unkept, t.wereUnkept)
 		return err
 	}
+	t.wereUnkept = nil
 	t.wasWalked(began)
 	return nil
 }
