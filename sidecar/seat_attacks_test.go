@@ -101,6 +101,7 @@ var asked = map[string]string{
 	"attacks/git-rerere":                    byAudit + "records of conflicts, which git itself writes",
 	"attacks/git-rerere-link":               byAudit + "links in a git dir, which git itself makes",
 	"attacks/git-reference-out":             byAudit + "references, which git itself writes",
+	"attacks/git-logs-symlink-flood":        byAudit + "links in a git dir, which git itself makes",
 	"attacks/git-logs-symlink-many":         byAudit + "links in a git dir, which git itself makes",
 	"attacks/git-locked-at-once":            `write .git/config; write mon/fs; remove .git`,
 	"attacks/git-locked-before":             `write .git/worktrees/other/commondir; write nest/a/.git/config`,

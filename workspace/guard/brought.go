@@ -50,7 +50,8 @@ func (t *tree) knows(was known, st stamp) known {
 	return known{st.ino, t.noted}
 }
 
-// unkept is something that was found and not kept, as there was too much: its path's hash, and its inode.
+// unkept is something that was found and not kept, as there was too much, or as only what is new counts: its path's hash, and its
+// inode.
 type unkept struct{ path, ino uint64 }
 
 // mostUnkept bounds what is remembered of those.

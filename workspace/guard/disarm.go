@@ -94,6 +94,7 @@ func (t *tree) remove(r *runState, path string, is func(stamp) bool, reason stri
 	if f.Action == Disarmed {
 		if dir, name, err := t.folderOf(f.MovedTo); err == nil {
 			if is(lookAt(dir, name)) && unlink(dir, name) == nil {
+				delete(t.own, f.MovedTo)
 				f.MovedTo = ""
 			}
 			locked.Close(dir)

@@ -4,6 +4,7 @@ package guard
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"code.sidecar.dev/workspace/locked"
@@ -16,68 +17,161 @@ import (
 // are judged at the end, since git init makes a link for a moment to learn whether links work.
 func (t *tree) oddInGit(n *node, name string, how origin) {
 	inside := n.kind&(gitDir|admin|inGit) != 0
-	if len(t.runs) == 0 || !inside && !strings.HasPrefix(name, ".git") {
+	if !inside && !strings.HasPrefix(name, ".git") {
 		return
 	}
 	path := join(n.path(), name)
-	switch st := t.stampAt(path); { // what is something else now, or gone, is told of again when it is one
-	case st.link() && inside:
-		t.noteOdd(path, how, stamp.link, func(r *runState) map[string]bool { return r.links })
-	case st.fifo():
-		t.noteOdd(path, how, stamp.fifo, func(r *runState) map[string]bool { return r.pipes })
+	st := t.stampAt(path)
+	if !st.fifo() && (!st.link() || !inside) { // what is something else now, or gone, is told of again when it is one
+		return
 	}
+	is := odd{made: how == byEvent, what: oddPipe}
+	if st.link() {
+		is.what = oddLink
+	}
+	if how == byWalk || len(t.runs) == 0 {
+		is.known = t.knowsUnkept(path, st)
+	}
+	t.noteOdd(path, is)
 }
 
-// mostOdd bounds what is remembered of each kind for a run; mostOddFound is how much a walk may find.
+// odd is a link, a pipe, or a reference, that a run may have made.
+type odd struct {
+	what oddKind
+	// made says that it appeared since the run began; else known is since when a walk knows of it.
+	made  bool
+	known known
+}
+
+type oddKind uint8
+
+const (
+	oddLink oddKind = iota
+	oddPipe
+	oddRef
+)
+
+func (o odd) is(st stamp) bool {
+	switch o.what {
+	case oddLink:
+		return st.link()
+	case oddPipe:
+		return st.fifo()
+	}
+	return st.file()
+}
+
+// mostOdd bounds how many a run may have, and mostOddFound what is remembered of those that a walk found.
 const (
 	mostOdd      = 1000
 	mostOddFound = 20 * mostOdd
 )
 
-// noteOdd adds a path to a set of each run. Where that is full, what is none any more is forgotten; where it is full of such, the
-// guard cannot tell any more by events what the run has left, and walks at its end.
-func (t *tree) noteOdd(path string, how origin, is func(stamp) bool, of func(*runState) map[string]bool) {
-	if how == byEvent && t.lost == tooMany { // it is found by the walk
+// noteOdd adds a path to those of each run. Where there are too many, what is none any more is forgotten; where most are, the run is
+// ended. The walk at its end then finds the others, and those beyond what is remembered are judged at once.
+func (t *tree) noteOdd(path string, is odd) {
+	if is.made && t.lost == tooMany { // it is found by the walk
 		return
 	}
 	most := mostOdd
-	if how != byEvent {
+	if !is.made {
 		most = mostOddFound
 	}
 	for r := range t.runs {
-		set := of(r)
-		if _, had := set[path]; !had && len(set) >= most {
-			maps.DeleteFunc(set, func(p string, _ bool) bool { return !is(t.stampAt(p)) })
+		was, had := r.odd[path]
+		if !had && len(r.odd) >= most && is.made {
+			r.forgetOdd(most / 2)
 		}
-		if _, had := set[path]; !had && len(set) >= most {
+		switch {
+		case t.flooded && !is.made:
+			t.clearOdd(r, path, is)
+		case had || len(r.odd) < most:
+			is.made = is.made || was.made
+			r.odd[path] = is
+		case t.rewalking:
+			t.flooded = true
+			t.clearOdd(r, path, is)
+		default:
 			t.lost = tooMany
-			continue
 		}
-		set[path] = set[path] || how == byEvent
+	}
+}
+
+// forgetOdd forgets what is none any more; all, where that is fewer than half: a walk finds the rest.
+func (r *runState) forgetOdd(most int) {
+	maps.DeleteFunc(r.odd, func(p string, is odd) bool { return !is.is(r.t.stampAt(p)) })
+	if len(r.odd) > most {
+		r.t.lost = tooMany
+		r.storms()
 	}
 }
 
 // tooMany is why events do not suffice.
-const tooMany = "a run made more links or named pipes in git directories than can be remembered"
+const tooMany = "a run made more links, named pipes or odd references in git directories than can be remembered, so that the whole tree was read and all of them were removed"
 
-// auditLinks takes away the links, and the pipes, that the run left for git.
-func (t *tree) auditLinks(r *runState) {
-	left := func(path string, made bool, is func(stamp) bool) bool {
-		st := t.stampAt(path)
-		return is(st) && !r.holds(path) && !r.failed[path] && (made || st.ctime >= r.since()) && st.ino != t.own[path]
+// auditOdd takes away the links, and the pipes, that the run left for git.
+func (t *tree) auditOdd(r *runState) {
+	for path, is := range r.odd {
+		t.clearOdd(r, path, is)
 	}
-	for path, made := range r.links {
-		if left(path, made, stamp.link) {
-			t.remove(r, path, stamp.link, "a link in a git directory, to "+clip(t.linkAt(path))+": git on the host writes and deletes through it")
+	clear(r.odd)
+}
+
+// clearOdd takes one away if it is the run's.
+func (t *tree) clearOdd(r *runState, path string, is odd) {
+	st := t.stampAt(path)
+	if !is.is(st) || r.holds(path) || r.failed[path] || st.ino == t.own[path] {
+		return
+	}
+	if !is.made && st.ctime < r.since() && (r.knew.had(is.known, st.ino) || !r.brought(path, st.ctime)) {
+		return
+	}
+	if reason := t.whyOdd(path, is.what); reason != "" {
+		t.remove(r, path, is.is, reason)
+	}
+}
+
+// whyOdd says what is wrong with something odd, "" when nothing is any more.
+func (t *tree) whyOdd(path string, what oddKind) string {
+	switch what {
+	case oddLink:
+		return "a link in a git directory, to " + clip(t.linkAt(path)) + ": git on the host writes and deletes through it"
+	case oddPipe:
+		return "a named pipe where git reads, so that git on the host would wait for ever"
+	}
+	if to := t.leadsOut(path); to != "" {
+		return "a git reference that leads out of refs, " + to + ": git on the host would write there"
+	}
+	return ""
+}
+
+// byName is what git itself reads and writes in a git directory.
+var byName = []string{"HEAD", "index", "config", "packed-refs", "logs", "logs/HEAD", "logs/refs", "logs/refs/heads", "logs/refs/stash", "refs",
+	"refs/heads", "refs/tags", "refs/remotes", "refs/stash", "objects", "objects/info", "objects/pack", "info", "info/exclude", "info/attributes",
+	"info/refs", "info/sparse-checkout", "worktrees", "modules", "COMMIT_EDITMSG", "FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "MERGE_MSG", "AUTO_MERGE",
+	"shallow", "rebase-merge", "rebase-apply", "sequencer", "gc.log"}
+
+// clearNamed takes away first, of very many, what git comes by in any case.
+func (t *tree) clearNamed(r *runState) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.lost != tooMany {
+		return
+	}
+	for path := range r.before {
+		names := byName
+		if ref, ok := t.readLine(join(path, "HEAD")); ok && strings.HasPrefix(ref, "ref: refs/") && !strings.Contains(ref, "..") {
+			names = append(slices.Clone(names), ref[len("ref: "):], "logs/"+ref[len("ref: "):])
+		}
+		for _, name := range names {
+			at := join(path, name)
+			if st := t.stampAt(at); st.link() {
+				t.clearOdd(r, at, odd{what: oddLink, known: t.knowsUnkept(at, st)})
+			} else if st.fifo() {
+				t.clearOdd(r, at, odd{what: oddPipe, known: t.knowsUnkept(at, st)})
+			}
 		}
 	}
-	for path, made := range r.pipes {
-		if left(path, made, stamp.fifo) {
-			t.remove(r, path, stamp.fifo, "a named pipe where git reads, so that git on the host would wait for ever")
-		}
-	}
-	clear(r.links)
-	clear(r.pipes)
 }
 
 // linkAt is where a link leads.

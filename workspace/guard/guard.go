@@ -82,7 +82,7 @@ type BeginOptions struct {
 	// config.worktree, gitdir and locks are compared at the end. Nil takes those of Options.
 	GitDirs []string
 	// Storm, when set, is called once, on a goroutine of its own, when the run arms things faster than sense
-	// allows (more than StormLimit disarmings): the caller should kill it.
+	// allows (more than StormLimit disarmings), or fills git directories with links or named pipes: the caller should kill it.
 	Storm func()
 }
 

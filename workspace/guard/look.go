@@ -21,7 +21,7 @@ func (w *Watch) look(all bool) []Finding {
 			t.auditSites(r)
 			clear(r.clean) // what was clean now need not stay so
 		}
-		t.auditLinks(r)
+		t.auditOdd(r)
 		t.auditWatched(r)
 		t.auditObeyed(r)
 		t.checkTouched(r)

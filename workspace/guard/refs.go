@@ -32,7 +32,7 @@ func (t *tree) oddRef(n *node, name string, how origin) {
 		return
 	}
 	if path := join(n.path(), name); t.leadsOut(path) != "" {
-		t.noteOdd(path, how, stamp.file, func(r *runState) map[string]bool { return r.refs })
+		t.noteOdd(path, odd{made: how == byEvent, what: oddRef})
 	}
 }
 
@@ -79,18 +79,4 @@ func refOut(text string) string {
 	}
 	to, _, _ = strings.Cut(to, "\n")
 	return "ref: " + clip(to)
-}
-
-// auditRefs takes away the references that the run has lead out of refs.
-func (t *tree) auditRefs(r *runState) {
-	for path, made := range r.refs {
-		st := t.stampAt(path)
-		if !st.file() || r.holds(path) || r.failed[path] || !made && st.ctime < r.since() {
-			continue
-		}
-		if to := t.leadsOut(path); to != "" {
-			t.remove(r, path, stamp.file, "a git reference that leads out of refs, "+to+": git on the host would write there")
-		}
-	}
-	clear(r.refs)
 }

@@ -44,18 +44,16 @@ type runState struct {
 	// failed are paths that could not be disarmed, so that it is said once; false: it is to be tried again.
 	failed  map[string]bool
 	disarms int
+	// stormed says that storm was called.
+	stormed bool
 	// ending says that its audit has begun.
 	ending bool
 	// armed are the sites of which something was disarmed: what came with them is not taken for a clone's.
 	armed map[string]bool
-	// links are symbolic links in git directories; true: made since.
-	links map[string]bool
-	// refs are references that lead out of refs; true: made since.
-	refs map[string]bool
+	// odd are symbolic links in git directories, what may be named pipes where git reads, and references that lead out of refs.
+	odd map[string]odd
 	// former is what held configs had, while they were held.
 	former map[string]string
-	// pipes are what may be named pipes where git reads; true: made since.
-	pipes map[string]bool
 	// touched are sites that events told of; clean are those that the audit found as they were.
 	touched, clean map[string]bool
 	// looked is how many events had happened when the run was last looked at.
@@ -68,7 +66,7 @@ func newRun(t *tree, o BeginOptions) *runState {
 	r := &runState{t: t, knew: t.takeKnowledge(), id: cleanID(o.RunID), start: o.Start.UnixNano(), began: time.Now(), storm: o.Storm, replaced: o.Replaced, held: map[string]bool{}, again: map[string]bool{}, open: map[string]bool{},
 		before: map[string]bool{}, snaps: map[string]*snapshot{}, sites: map[string]bool{}, maybe: map[string]*item{},
 		noticed: map[string]*item{}, watched: map[string]*watchedState{}, names: map[string]int{},
-		locks: map[string]bool{}, failed: map[string]bool{}, armed: map[string]bool{}, links: map[string]bool{}, pipes: map[string]bool{}, refs: map[string]bool{}, former: map[string]string{},
+		locks: map[string]bool{}, failed: map[string]bool{}, armed: map[string]bool{}, odd: map[string]odd{}, former: map[string]string{},
 		touched: map[string]bool{}, clean: map[string]bool{}, folderHolds: map[string]bool{}}
 	// The caller's clock may be finer than the one files are stamped with.
 	r.start -= int64(clockTick)
@@ -218,9 +216,17 @@ func (t *tree) report(f Finding) {
 const mostFindings = 1000
 
 func (r *runState) mayStorm() {
-	if r.disarms == StormLimit+1 && r.storm != nil {
+	if r.disarms > StormLimit {
+		r.storms()
+	}
+}
+
+// storms has the run ended, once.
+func (r *runState) storms() {
+	if !r.stormed && r.storm != nil {
 		go r.storm()
 	}
+	r.stormed = true
 }
 
 func (r *runState) all() []Finding {

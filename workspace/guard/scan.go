@@ -53,8 +53,8 @@ type sight struct {
 	// refs are a git directory's references.
 	refs  []string
 	marks marks
-	// cut says that there was more than is kept.
-	cut bool
+	// cut says that there was more than is kept, more that there was more that is odd.
+	cut, more bool
 }
 
 // look reads a folder. Only names that matter are kept: a folder may have a million entries.
@@ -66,11 +66,11 @@ func (t *tree) look(fd int, buf []byte, k kind) (s sight, err error) {
 			s.folders = append(s.folders, string(name))
 		case typ == unix.DT_SOCK:
 			s.sockets = append(s.sockets, string(name))
-		case typ == unix.DT_LNK && k&(gitDir|admin|inGit) != 0:
-			s.odd = append(s.odd, string(name))
 		case typ == unix.DT_REG && isRef(k, string(name)):
 			s.refs = append(s.refs, string(name))
-		case typ == unix.DT_FIFO && (k&(gitDir|admin|inGit) != 0 || bytes.HasPrefix(name, []byte(".git"))):
+		case isOdd(name, typ, k) && len(s.odd) >= mostOddFound:
+			s.more = true
+		case isOdd(name, typ, k):
 			s.odd = append(s.odd, string(name))
 		case string(name) == ".git", typ == unix.DT_LNK && isVCS(string(name)):
 			s.other = append(s.other, string(name))
@@ -83,6 +83,12 @@ func (t *tree) look(fd int, buf []byte, k kind) (s sight, err error) {
 		return !s.cut
 	})
 	return s, err
+}
+
+// isOdd tells links in git directories, and named pipes where git reads.
+func isOdd(name []byte, typ uint8, k kind) bool {
+	inside := k&(gitDir|admin|inGit) != 0
+	return typ == unix.DT_LNK && inside || typ == unix.DT_FIFO && (inside || bytes.HasPrefix(name, []byte(".git")))
 }
 
 func (t *tree) isObeyed(name string) (reason string, folder, ok bool) {
@@ -105,11 +111,17 @@ func (t *tree) scan(n *node, how origin, buf []byte) []*node {
 	if known && how == byEvent {
 		return nil // seen with its parent, after which its own events tell: else a chain of folders is read from each of its links
 	}
-	s, err := t.look(fd, buf, k)
-	if err != nil {
-		t.cannotOpen(n, err)
+	for {
+		s, err := t.look(fd, buf, k)
+		if err != nil {
+			t.cannotOpen(n, err)
+		}
+		subs := t.note(n, s, how, fd)
+		if !s.more || lookAt(fd, s.odd[0]).exists {
+			return subs
+		}
+		_, _ = unix.Seek(fd, 0, unix.SEEK_SET) // what was odd is removed, and there is more of it
 	}
-	return t.note(n, s, how, fd)
 }
 
 // cannotOpen keeps what may be readable later; what is gone, or was no folder, has its own event.
@@ -159,6 +171,7 @@ func (t *tree) note(n *node, s sight, how origin, fd int) []*node {
 	if s.marks.isGitDir() && n.kind&(gitDir|admin) == 0 {
 		t.becomesGitDir(n, how, fd)
 	}
+	t.flooded = t.flooded || s.more && t.rewalking
 	if s.cut {
 		t.short, t.cut = gaveUp, true
 	}

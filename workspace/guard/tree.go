@@ -133,6 +133,8 @@ type tree struct {
 	// walking is held by who may walk the whole tree anew, and rewalking says that one does.
 	walking   chan struct{}
 	rewalking bool
+	// flooded says that the walk at hand removes the links of git directories that it comes by, as they are too many to remember.
+	flooded bool
 	// walkedAt is when the last walk began that read all there was; cut says that more was there than could be kept since then;
 	// retried is when watches were last asked for again.
 	walkedAt int64

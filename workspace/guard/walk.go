@@ -144,14 +144,14 @@ func (t *tree) rewalk(ctx context.Context, afresh bool) error {
 	if t.notify != nil && short != "" && (afresh || time.Since(t.retried) > retryAfter) {
 		t.short, t.retried = "", time.Now()
 	}
-	t.rewalking = true
+	t.rewalking, t.flooded = true, lost == tooMany
 	t.unkept, t.wereUnkept = map[unkept]int{}, t.unkept
 	tops := append([]*node(nil), t.tops...)
 	t.mu.Unlock()
 	err := t.walk(ctx, tops)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.rewalking = false
+	t.rewalking, t.flooded = false, false
 	if err != nil {
 		t.lost, t.short = cmp.Or(t.lost, lost), cmp.Or(t.short, short)
 		maps.Copy(t.unkept, t.wereUnkept)

@@ -255,6 +255,7 @@ func (w *Watch) settle(ctx context.Context) bool {
 		return true
 	}
 	w.wasDegraded = w.g.degraded()
+	w.run.t.clearNamed(w.run)
 	return w.run.t.rewalk(ctx, w.run.knew.all) == nil
 }
 
@@ -289,8 +290,7 @@ func (w *Watch) audit(complete bool) []Finding {
 			break
 		}
 	}
-	t.auditLinks(r)
-	t.auditRefs(r)
+	t.auditOdd(r)
 	t.auditWatched(r)
 	t.auditObeyed(r)
 	t.mu.Unlock()
@@ -299,8 +299,7 @@ func (w *Watch) audit(complete bool) []Finding {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.clearLocks(r, left, isLeft)
-	t.auditLinks(r)
-	t.auditRefs(r)
+	t.auditOdd(r)
 	t.auditSites(r)
 	if complete {
 		t.tellUnreadable(r)
