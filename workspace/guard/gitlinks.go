@@ -13,11 +13,12 @@ import (
 // oddInGit takes note of a symbolic link, or a named pipe, in a git directory that was not there before the run. Git leaves
 // none, and writes through the links it finds: to a reflog whose lines hold a commit's subject, to COMMIT_EDITMSG,
 // to the folders of refs and objects; "git worktree prune" and "git gc" empty a folder that a link in "worktrees" leads to. So a
-// link is a way to write and delete anywhere with the hands of the next git on the host. For the writer of a pipe it would wait for ever, also where one is a .gitattributes, .gitignore or .gitmodules. They
-// are judged at the end, since git init makes a link for a moment to learn whether links work.
+// link is a way to write and delete anywhere with the hands of the next git on the host. For the writer of a pipe it would wait
+// for ever, also where one is a .gitattributes, .gitignore, .gitmodules or .mailmap. They are judged at the end, since git init
+// makes a link for a moment to learn whether links work.
 func (t *tree) oddInGit(n *node, name string, how origin) {
 	inside := n.kind&(gitDir|admin|inGit) != 0
-	if !inside && !strings.HasPrefix(name, ".git") {
+	if !inside && !isReadByGit(name) {
 		return
 	}
 	path := join(n.path(), name)

@@ -158,8 +158,8 @@ func TestWhatElseGitObeys(t *testing.T) {
 		p.sh(hostRepo + "; git commit -q --allow-empty -m 1; git worktree add -q ../host; mkdir ../far")
 		w := p.guard(o, BeginOptions{GitDirs: []string{p.root + "/.git"}})
 		p.sh("git worktree add -q ../late; git worktree add -q inside; mkdir -p .git/worktrees/x; cd .git/worktrees/x; echo ../.. >commondir; echo ref: refs/heads/x >HEAD; echo $ROOT/../far/.git >gitdir")
-		p.sh("echo $ROOT/../far/.git >.git/worktrees/host/gitdir; mkdir .git/remotes; echo URL: x >.git/remotes/origin; git init -q n; mkdir -p n/.git/branches; echo x >n/.git/branches/b; mkfifo .gitignore n/.git/packed-refs")
-		p.want(p.end(w), "disarmed .git/remotes", "disarmed .git/worktrees/host/gitdir", "disarmed .git/worktrees/x/gitdir", "disarmed .gitignore", "disarmed n/.git/branches", "disarmed n/.git/packed-refs")
+		p.sh("echo $ROOT/../far/.git >.git/worktrees/host/gitdir; mkdir .git/remotes; echo URL: x >.git/remotes/origin; git init -q n; mkdir -p n/.git/branches; echo x >n/.git/branches/b; mkfifo .gitignore .mailmap n/.git/packed-refs")
+		p.want(p.end(w), "disarmed .git/remotes", "disarmed .git/worktrees/host/gitdir", "disarmed .git/worktrees/x/gitdir", "disarmed .gitignore", "disarmed .mailmap", "disarmed n/.git/branches", "disarmed n/.git/packed-refs")
 		p.sh("git -C ../host status -s; git -C ../late status -s; git -C inside status -s; grep -q /host/.git .git/worktrees/host/gitdir; test ! -e .gitignore; ! find . -type p | grep .")
 	})
 }

@@ -3,7 +3,6 @@
 package guard
 
 import (
-	"bytes"
 	"errors"
 	"strings"
 
@@ -88,8 +87,11 @@ func (t *tree) look(fd int, buf []byte, k kind) (s sight, err error) {
 // isOdd tells links in git directories, and named pipes where git reads.
 func isOdd(name []byte, typ uint8, k kind) bool {
 	inside := k&(gitDir|admin|inGit) != 0
-	return typ == unix.DT_LNK && inside || typ == unix.DT_FIFO && (inside || bytes.HasPrefix(name, []byte(".git")))
+	return typ == unix.DT_LNK && inside || typ == unix.DT_FIFO && (inside || isReadByGit(string(name)))
 }
+
+// isReadByGit tells files of a work tree that git opens by their name.
+func isReadByGit(name string) bool { return strings.HasPrefix(name, ".git") || name == ".mailmap" }
 
 func (t *tree) isObeyed(name string) (reason string, folder, ok bool) {
 	if t.opts.Obeyed == nil || isAside(name) { // a pattern, as "lefthook.*", would match what was moved aside
