@@ -27,9 +27,9 @@ import (
 
 // How long a run waits for the guard's first look at the tree: before the run, so that repositories nested in the tree are held
 // from the start, and that it is known what was there, and after it, before the answer goes without the rest of the audit. A
-// short run would wait as long after it; in a second 100,000 folders are read.
+// short run would wait as long after it. A second is enough for 100,000 folders, but not on a busy machine.
 const (
-	patienceBefore = time.Second
+	patienceBefore = 3 * time.Second
 	patienceAfter  = 30 * time.Second
 )
 
