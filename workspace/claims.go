@@ -28,6 +28,8 @@ type claim struct {
 	content string
 	// followed says that the programs that obey the folder follow links in it: what those lead to is protected too.
 	followed bool
+	// top, when set, is the project's folder in which the programs that obey the path count: what it names is to be held, too.
+	top string
 }
 
 // claims turns wishes into protected paths.
@@ -39,6 +41,8 @@ type claims struct {
 	held   map[string]Protected
 	// entered are the folders that were looked through for links.
 	entered map[string]bool
+	// texts are the files whose claims have a top.
+	texts []text
 }
 
 func newClaims(scopes []string, l *looks.Looks) *claims {
@@ -163,14 +167,18 @@ func (c *claims) within(w claim, path string) {
 }
 
 func (c *claims) links(w claim, dir string, depth int, left *int) {
-	for name, kind := range list(c.looks, dir) {
+	in := list(c.looks, dir)
+	if w.top != "" && depth >= depthWithin-depthOfTexts {
+		c.textsIn(w, dir, in)
+	}
+	for name, kind := range in {
 		if *left--; *left < 0 {
 			return
 		}
 		switch at := filepath.Join(dir, name); {
 		case kind == kindLink && inside(at, c.linkTarget(at)): // to a folder above: all of that is not meant
 		case kind == kindLink:
-			c.add(claim{path: at, reason: w.reason, rank: w.rank, absent: nothing, followed: true})
+			c.add(claim{path: at, reason: w.reason, rank: w.rank, absent: nothing, followed: true, top: w.top})
 		case kind == kindFolder && depth > 0:
 			c.links(w, at, depth-1, left)
 		}
@@ -178,6 +186,7 @@ func (c *claims) links(w claim, dir string, depth int, left *int) {
 }
 
 func (c *claims) present(w claim, path string) {
+	c.isText(w, path)
 	p := Protected{Path: path, Hold: ReadOnly, Folder: c.kind(path) == kindFolder, Reason: w.reason, Rank: w.rank}
 	if w.absent == Placeholder && c.isStandIn(w, path) {
 		p.Hold, p.Folder, p.Content = Placeholder, w.folder, w.content

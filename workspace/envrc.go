@@ -16,15 +16,35 @@ var sourcing = map[string]string{
 var using = map[string][]string{
 	"flake":  {"flake.nix", "flake.lock"},
 	"nix":    {"shell.nix", "default.nix"},
-	"devenv": {"devenv.nix", "devenv.yaml", "devenv.lock"},
+	"devenv": {"devenv.nix", "devenv.local.nix", "devenv.yaml", "devenv.local.yaml", "devenv.lock"},
 	"devbox": {"devbox.json", "devbox.lock"},
+	"guix":   {"guix.scm", "manifest.scm"},
+	"vim":    {".vimrc.local"},
 }
 
-// environmentFile protects what the root's .envrc executes: direnv asks again when .envrc changes, but not for
-// these. What it puts on the PATH (PATH_add, layout) is left: runs build it.
-func (p *protector) environmentFile() {
-	envrc := filepath.Join(p.ws.Root, ".envrc")
+// environmentFiles protects what the workspace's .envrc files execute: direnv asks again when .envrc changes, but not for
+// these. What they put on the PATH (PATH_add, layout) is left: runs build it.
+func (p *protector) environmentFiles(deep []string) {
 	if p.rules.excepts(Entry{Name: ".envrc"}, ".envrc") {
+		return
+	}
+	p.environmentFile(p.ws.Root)
+	for _, r := range p.ws.repositories() {
+		if r.WorkTree != "" && r.WorkTree != p.ws.Root && p.list(r.WorkTree).has(".envrc") {
+			p.environmentFile(r.WorkTree)
+		}
+	}
+	for _, path := range deep {
+		if dir := filepath.Dir(path); filepath.Base(path) == ".envrc" && dir != p.ws.Root {
+			p.environmentFile(dir)
+		}
+	}
+}
+
+// environmentFile is of one folder. That of a subfolder may be a link that came with the project: it is not followed out.
+func (p *protector) environmentFile(dir string) {
+	envrc := filepath.Join(dir, ".envrc")
+	if dir != p.ws.Root && p.scope(realPath(p.looks, envrc)) == "" {
 		return
 	}
 	data, err := p.looks.ReadThrough(envrc)
@@ -38,11 +58,14 @@ func (p *protector) environmentFile() {
 				if !p.more() {
 					return
 				}
-				p.sourcedFile(file)
+				p.sourcedFile(dir, file)
 			}
 		}
 	}
-	rd := reader{claim: claim{reason: "direnv executes it, since .envrc names it", absent: Watch}, repo: &Repository{WorkTree: p.ws.Root}, given: true}
+	rd := reader{claim: claim{reason: "direnv executes it, since .envrc names it", absent: Watch}, repo: &Repository{WorkTree: dir}, given: true}
+	if dir != p.ws.Root {
+		rd.bases = []string{p.ws.Root}
+	}
 	p.pieces(rd, string(data))
 	rd.folders = true
 	p.pieces(rd, withoutPath(string(data)))
@@ -89,7 +112,7 @@ func usedFiles(name, arg string) []string {
 	if arg == "" || strings.HasPrefix(arg, "-") {
 		return out
 	}
-	if name == "nix" {
+	if name == "nix" || name == "vim" {
 		return append([]string{arg}, out...)
 	}
 	dir, _, _ := strings.Cut(arg, "#")
@@ -101,11 +124,11 @@ func usedFiles(name, arg string) []string {
 	return append(moved, out...)
 }
 
-func (p *protector) sourcedFile(file string) {
-	path := absolute(strings.TrimPrefix(file, "~"), p.ws.Root)
-	if file == "" || path == p.ws.Root || !inside(path, p.ws.Root) {
+func (p *protector) sourcedFile(dir, file string) {
+	path := absolute(strings.TrimPrefix(file, "~"), dir)
+	if file == "" || path == dir || !inside(path, p.ws.Root) || path == p.ws.Root {
 		// What is left of "$PWD/x" looks absolute.
-		if path = filepath.Join(p.ws.Root, file); file == "" || path == p.ws.Root {
+		if path = filepath.Join(dir, file); file == "" || path == dir {
 			return
 		}
 	}

@@ -153,6 +153,9 @@ func (p *protector) pieces(rd reader, text string) {
 	known, searched := map[string]bool{}, map[string]bool{}
 	// at looks at a piece from one folder, and says whether it is something there.
 	at := func(base string, pc piece, whole bool) bool {
+		if !p.tryMore() {
+			return false
+		}
 		path := filepath.Join(base, pc.path)
 		if filepath.IsAbs(pc.path) {
 			path = filepath.Clean(pc.path)
@@ -194,6 +197,16 @@ func (p *protector) pieces(rd reader, text string) {
 			}
 		}
 	}
+}
+
+// maxTries bounds how often a piece is joined to a folder: each of a long text to each folder that another piece names.
+const maxTries = 4_000_000
+
+func (p *protector) tryMore() bool {
+	if p.tries++; p.tries == maxTries+1 {
+		p.ws.note("the commands, hooks and settings of this workspace have more words than can be looked for: files that the rest of them names are not held")
+	}
+	return p.tries <= maxTries
 }
 
 // absentIn watches for a program that is called and is nowhere.

@@ -50,10 +50,10 @@ func (ws *Workspace) Protected(rules Rules, deep ...string) []Protected {
 	}
 	for _, path := range deep {
 		if e, ok := rules.Match(filepath.Base(path)); ok {
-			p.add(claim{path: path, folder: e.Folder, followed: e.Folder, reason: e.Reason, absent: nothing})
+			p.add(claim{path: path, folder: e.Folder, followed: e.Folder, reason: e.Reason, absent: nothing, top: topOfText(filepath.Dir(path), e)})
 		}
 	}
-	p.environmentFile()
+	p.environmentFiles(deep)
 	p.settingsFiles()
 	p.also()
 	return p.result()
@@ -67,18 +67,20 @@ type protector struct {
 	many  bool
 	// words is how many words of commands and scripts were looked at.
 	words int
+	// tries is how often a piece of a text was joined to a folder.
+	tries int
 	// hostValues are those of the host's git config that name programs or files.
 	hostValues []gitconfig.Entry
 	listings   map[string]listing
 }
 
-// maxWords bounds how many words of commands, hooks and .envrc are looked at: each costs some looks at files.
+// maxWords bounds how many words of commands, hooks, settings and .envrc are looked at: each costs some looks at files.
 const maxWords = 20_000
 
 // more says whether another word is to be looked at.
 func (p *protector) more() bool {
 	if p.words++; p.words == maxWords+1 {
-		p.ws.note("the commands, hooks and .envrc of this workspace have more than %d words: files that the rest of them names are not held", maxWords)
+		p.ws.note("the commands, hooks, settings and .envrc of this workspace have more than %d words: files that the rest of them names are not held", maxWords)
 	}
 	return p.words <= maxWords
 }

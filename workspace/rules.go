@@ -100,7 +100,7 @@ func (p *protector) names(top string, rank int, absent Hold) {
 // name protects one name of the table.
 func (p *protector) name(top string, e Entry, rank int, absent Hold) {
 	if !p.rules.excepts(e, e.Name) {
-		p.add(claim{path: filepath.Join(top, e.Name), folder: e.Folder, followed: e.Folder, reason: e.Reason, rank: rank, absent: absent})
+		p.add(claim{path: filepath.Join(top, e.Name), folder: e.Folder, followed: e.Folder, reason: e.Reason, rank: rank, absent: absent, top: topOfText(top, e)})
 	}
 }
 
@@ -161,7 +161,7 @@ func (p *protector) pattern(top string, e Entry, among listing, rank int) {
 	for _, name := range among.names() {
 		path := filepath.Join(dir, name)
 		if matchPattern(filepath.Base(e.Name), name) && !p.rules.excepts(e, path) {
-			p.add(claim{path: filepath.Join(top, path), reason: e.Reason, rank: rank, absent: nothing})
+			p.add(claim{path: filepath.Join(top, path), reason: e.Reason, rank: rank, absent: nothing, top: topOfText(top, e)})
 		}
 	}
 }
