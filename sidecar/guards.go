@@ -39,9 +39,12 @@ func (e *Engine) guardOf(ws *workspace.Workspace) (*sharedGuard, error) {
 	if g := e.taken(of); g != nil {
 		return g, nil
 	}
-	opened, err := guard.Open(ws.Root, guard.Options{GitDirs: gitDirs(ws), Obeyed: func(base string) (string, bool, bool) {
+	opened, err := guard.Open(ws.Root, guard.Options{GitDirs: gitDirs(ws), Leads: rules.Leads, Obeyed: func(base string) (string, bool, bool) {
 		entry, ok := rules.Match(base)
 		return entry.Reason, entry.Folder, ok && byName(entry)
+	}, ObeyedIn: func(folder, base string) (string, bool, bool) {
+		entry, ok := rules.MatchIn(folder, base)
+		return entry.Reason, entry.Folder, ok
 	}})
 	if err != nil {
 		return nil, &protocol.Error{Kind: protocol.Internal, Message: "watching the workspace: " + err.Error(), Err: err}

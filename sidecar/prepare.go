@@ -164,9 +164,9 @@ func protect(ws *workspace.Workspace, rules workspace.Rules, known guard.Known) 
 	var deep []string
 	var rest []workspace.Protected
 	for _, path := range known.Obeyed {
-		entry, ok := rules.Match(filepath.Base(path))
+		entry, _, ok := rules.MatchPath(path)
 		switch {
-		case !ok || !byName(entry):
+		case !ok:
 		case len(deep) < maxDeep:
 			deep = append(deep, path)
 		case len(rest) < maxWatched: // its content is compared

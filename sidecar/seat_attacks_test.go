@@ -210,6 +210,7 @@ var asked = map[string]string{
 	"attacks/new-in-gone-folder":            `make sub/deep/.envrc; make sub/deep/.vscode; +remove sub/deep; +make sub`,
 	"attacks/new-mcp-json":                  `make .mcp.json; make sub/.mcp.json; make .MCP.json; +make mcp.json`,
 	"attacks/new-npmrc":                     `make .npmrc; make .yarnrc.yml; make .yarnrc; make .pnpmfile.cjs; +write package.json`,
+	"attacks/new-paths-in-subfolders":       `make sub/.config/mise/config.toml; make sub/.config/mise.toml; make deep/er/mise/config.toml; make sub/mise/tasks/x; make sub/.yarn/releases/y.cjs; make sub/.lsp/config.edn; make sub/tools/bazel; make sub/renv/activate.R; make sub/.github/hooks; write old/mise/config.toml; new old older; +make sub/tools/x; +make sub/.config/x`,
 	"attacks/new-pre-commit":                `make .pre-commit-config.yaml; make lefthook.yml; make .lefthook.yml`,
 	"attacks/new-sidecar-settings":          `make .sidecar.yaml; make .sidecar; make .sidecar/config.yaml; read $HOST/secret.yaml`,
 	"attacks/new-user-namespace":            linuxOnly + "namespaces",

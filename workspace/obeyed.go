@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"path"
+	"path/filepath"
 	"strings"
 )
 
@@ -11,7 +12,7 @@ type Entry struct {
 	Name string
 	// Folder says that it is a folder; all in it counts.
 	Folder bool
-	// Anywhere says that it is obeyed in subfolders too, not only at a project's top.
+	// Anywhere says that it is obeyed in subfolders too, not only at a project's top. A path is then of two parts.
 	Anywhere bool
 	// Reason says which program obeys it and how, for people.
 	Reason string
@@ -136,8 +137,8 @@ var obeyed = []Entry{
 	{".grok", true, true, whyAgent},
 	{".refact", true, true, whyAgent},
 	{"gptme.toml", false, true, "gptme executes its context_cmd"},
-	{".github/hooks", true, false, "GitHub Copilot's clients execute the hooks in it"},
-	{".github/agents", true, false, "GitHub Copilot's clients start the servers that agents in it name"},
+	{".github/hooks", true, true, "GitHub Copilot's clients execute the hooks in it"},
+	{".github/agents", true, true, "GitHub Copilot's clients start the servers that agents in it name"},
 	{".github/copilot/settings.json", false, false, whyAgent},
 	{".github/copilot/settings.local.json", false, false, whyAgent},
 	{".openhands", true, false, "OpenHands executes the scripts in it"},
@@ -160,11 +161,13 @@ var obeyed = []Entry{
 	{"mise.*.toml", false, true, "mise executes its hooks and templates"},
 	{".mise.*.toml", false, true, "mise executes its hooks and templates"},
 	{".mise", true, true, "mise executes its hooks and templates"},
-	{"mise/config.toml", false, false, "mise executes its hooks and templates"},
-	{".config/mise", true, false, "mise executes the hooks and tasks in it"},
-	{".config/mise.toml", false, false, "mise executes its hooks and templates"},
+	{"mise/config.toml", false, true, "mise executes its hooks and templates"},
+	{".config/mise", true, true, "mise executes the hooks and tasks in it"},
+	{".config/mise.toml", false, true, "mise executes its hooks and templates"},
+	{".config/mise.*.toml", false, true, "mise executes its hooks and templates"},
+	{"mise/config.*.toml", false, true, "mise executes its hooks and templates"},
 	{".miserc.toml", false, true, "mise takes from it which configs it reads"},
-	{"mise/tasks", true, false, "mise executes the tasks in it"},
+	{"mise/tasks", true, true, "mise executes the tasks in it"},
 	{"mise-tasks", true, true, "mise executes the tasks in it"},
 	{".mise-tasks", true, true, "mise executes the tasks in it"},
 	{".tool-versions", false, true, "asdf executes what lies in a folder that it names (path:)"},
@@ -204,15 +207,15 @@ var obeyed = []Entry{
 	{".npmrc", false, true, whyPackages},
 	{".yarnrc", false, true, whyPackages},
 	{".yarnrc.yml", false, true, whyPackages},
-	{".yarn/releases", true, false, "yarn executes the release in it"},
-	{".yarn/plugins", true, false, "yarn executes the plugins in it"},
+	{".yarn/releases", true, true, "yarn executes the release in it"},
+	{".yarn/plugins", true, true, "yarn executes the plugins in it"},
 	{".pnpmfile.cjs", false, true, "pnpm executes it"},
 	{".pnpmfile.mjs", false, true, "pnpm executes it"},
 	{"bunfig.toml", false, true, "bun executes the files that it preloads"},
 	{".bazelrc", false, false, whyBuild},
 	{".bazeliskrc", false, false, whyBuild},
 	{".bazelversion", false, false, "bazelisk fetches and executes the bazel that it names"},
-	{"tools/bazel", false, false, "bazelisk executes it in place of bazel"},
+	{"tools/bazel", false, true, "bazelisk executes it in place of bazel"},
 	{".buckconfig", false, false, whyBuild},
 	{".buckconfig.local", false, false, whyBuild},
 	{".buckconfig.d", true, false, whyBuild},
@@ -236,7 +239,7 @@ var obeyed = []Entry{
 	{"mypy.ini", false, true, "mypy, which editors start, loads plugins of the tree that it names"},
 	{".mypy.ini", false, true, "mypy, which editors start, loads plugins of the tree that it names"},
 	{".flake8", false, true, "flake8, which editors start, loads plugins of the tree that it names"},
-	{".lsp/config.edn", false, false, whyLSP},
+	{".lsp/config.edn", false, true, whyLSP},
 	{"rust-analyzer.toml", false, true, whyLSP},
 	{"rust-project.json", false, true, whyLSP},
 	{".rust-project.json", false, true, whyLSP},
@@ -263,7 +266,7 @@ var obeyed = []Entry{
 	{".Rprofile", false, true, whyREPL},
 	{".Renviron", false, true, whyREPL},
 	{".RData", false, true, "R loads it when it starts in the folder"},
-	{"renv/activate.R", false, false, whyREPL},
+	{"renv/activate.R", false, true, whyREPL},
 	{".octaverc", false, true, whyREPL},
 	{".ghci", false, true, whyREPL},
 	{".ghcid", false, true, "ghcid executes the command that it names"},
@@ -316,6 +319,38 @@ func (e Entry) matches(name string) bool {
 	}
 	base := path.Base(name)
 	return e.Name == base || isPattern(e.Name) && matchPattern(e.Name, base)
+}
+
+// MatchIn is Match of what lies in a folder of a name: for entries that are paths and count anywhere.
+func (r Rules) MatchIn(folder, base string) (Entry, bool) {
+	for _, e := range obeyedTable().within[folder] {
+		if name := folder + "/" + base; e.Anywhere && e.matches(name) && !r.excepts(e, name) {
+			return e, true
+		}
+	}
+	return Entry{}, false
+}
+
+// MatchPath is Match of a path somewhere below a project's top, for entries that count anywhere: the folder that the entry
+// counts from comes with it.
+func (r Rules) MatchPath(path string) (e Entry, top string, ok bool) {
+	dir, base := filepath.Split(path)
+	dir = filepath.Clean(dir)
+	if e, ok = r.Match(base); ok && (e.Anywhere || isPattern(e.Name)) {
+		return e, dir, true
+	}
+	e, ok = r.MatchIn(filepath.Base(dir), base)
+	return e, filepath.Dir(dir), ok
+}
+
+// Leads says that in the place of a folder of this name a link would have programs obey what it leads to.
+func (r Rules) Leads(name string) (reason string, ok bool) {
+	for _, e := range obeyedTable().within[name] {
+		if name != "tools" && !r.excepts(e, e.Name) { // which anything may be called
+			return "it leads to " + e.Name + ": " + e.Reason, true
+		}
+	}
+	return "", false
 }
 
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?[") }

@@ -49,8 +49,8 @@ func (ws *Workspace) Protected(rules Rules, deep ...string) []Protected {
 		}
 	}
 	for _, path := range deep {
-		if e, ok := rules.Match(filepath.Base(path)); ok {
-			p.add(claim{path: path, folder: e.Folder, followed: e.Folder, reason: e.Reason, absent: nothing, top: topOfText(filepath.Dir(path), e)})
+		if e, top, ok := rules.MatchPath(path); ok {
+			p.add(claim{path: path, folder: e.Folder, followed: e.Folder, reason: e.Reason, absent: nothing, top: topOfText(top, e)})
 		}
 	}
 	p.environmentFiles(deep)

@@ -110,6 +110,8 @@ type nameTable struct {
 	// starting are the entries that are no patterns, by the first part of their path.
 	starting map[string][]Entry
 	globs    []glob
+	// within are the entries that are paths, by their folder's name.
+	within map[string][]Entry
 }
 
 // glob is an entry with one "*" in a base name.
@@ -119,8 +121,11 @@ type glob struct {
 }
 
 func newNameTable(entries []Entry) *nameTable {
-	t := &nameTable{entries: entries, starting: map[string][]Entry{}}
+	t := &nameTable{entries: entries, starting: map[string][]Entry{}, within: map[string][]Entry{}}
 	for _, e := range entries {
+		if folder, _, ok := strings.Cut(e.Name, "/"); ok {
+			t.within[folder] = append(t.within[folder], e)
+		}
 		if !isPattern(e.Name) {
 			first, _, _ := strings.Cut(e.Name, "/")
 			t.starting[first] = append(t.starting[first], e)

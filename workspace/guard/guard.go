@@ -27,6 +27,10 @@ type Options struct {
 	// Obeyed tells whether host programs obey an entry of this base name wherever it lies, why, and
 	// whether it is a folder (.vscode) or a file (.envrc).
 	Obeyed func(base string) (reason string, folder, ok bool)
+	// ObeyedIn, when set, tells it of what counts in a folder of some name only (.config/mise).
+	ObeyedIn func(in, base string) (reason string, folder, ok bool)
+	// Leads, when set, tells of a name whether a link in the place of such a folder would have programs obey what it leads to.
+	Leads func(base string) (reason string, ok bool)
 	// GitDirs are git directories that the guard watches at their top, wherever they lie: the workspace's
 	// own git dir and common dir, its submodules' and linked worktrees'. Absolute, links resolved.
 	GitDirs []string

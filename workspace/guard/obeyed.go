@@ -56,7 +56,7 @@ func (t *tree) obeyedAppeared(it *item) {
 }
 
 // matches says that a folder is where a folder is obeyed, and a file where a file is. A link may be either.
-func (it *item) matches(st stamp) bool { return st.link() || st.folder() == it.folder }
+func (it *item) matches(st stamp) bool { return st.link() || !it.link && st.folder() == it.folder }
 
 // moveObeyed moves something aside on behalf of the run that could have made it.
 func (t *tree) moveObeyed(path, reason string) bool {

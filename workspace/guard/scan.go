@@ -57,7 +57,7 @@ type sight struct {
 }
 
 // look reads a folder. Only names that matter are kept: a folder may have a million entries.
-func (t *tree) look(fd int, buf []byte, k kind) (s sight, err error) {
+func (t *tree) look(fd int, buf []byte, k kind, in string) (s sight, err error) {
 	err = readFolder(fd, buf, func(name []byte, typ uint8) bool {
 		s.marks |= markOf[string(name)]
 		switch {
@@ -74,7 +74,9 @@ func (t *tree) look(fd int, buf []byte, k kind) (s sight, err error) {
 		case string(name) == ".git", typ == unix.DT_LNK && isVCS(string(name)):
 			s.other = append(s.other, string(name))
 		case k&inherited == 0:
-			if _, folder, ok := t.isObeyed(string(name)); ok && (!folder || typ == unix.DT_LNK) {
+			if _, folder, ok := t.isObeyed(in, string(name)); ok && (!folder || typ == unix.DT_LNK) {
+				s.other = append(s.other, string(name))
+			} else if typ == unix.DT_LNK && t.leads(string(name)) != "" {
 				s.other = append(s.other, string(name))
 			}
 		}
@@ -93,11 +95,26 @@ func isOdd(name []byte, typ uint8, k kind) bool {
 // isReadByGit tells files of a work tree that git opens by their name.
 func isReadByGit(name string) bool { return strings.HasPrefix(name, ".git") || name == ".mailmap" }
 
-func (t *tree) isObeyed(name string) (reason string, folder, ok bool) {
+// isObeyed is of a name in a folder of the name in.
+func (t *tree) isObeyed(in, name string) (reason string, folder, ok bool) {
 	if t.opts.Obeyed == nil || isAside(name) { // a pattern, as "lefthook.*", would match what was moved aside
 		return "", false, false
 	}
-	return t.opts.Obeyed(name)
+	if reason, folder, ok = t.opts.Obeyed(name); !ok && t.opts.ObeyedIn != nil {
+		return t.opts.ObeyedIn(in, name)
+	}
+	return reason, folder, ok
+}
+
+// leads says why a link of this name would be obeyed.
+func (t *tree) leads(name string) string {
+	if t.opts.Leads == nil || isAside(name) {
+		return ""
+	}
+	if reason, ok := t.opts.Leads(name); ok {
+		return reason
+	}
+	return ""
 }
 
 // scan watches a folder and then reads it, in this order, so that what appears in between is seen twice
@@ -114,7 +131,7 @@ func (t *tree) scan(n *node, how origin, buf []byte) []*node {
 		return nil // seen with its parent, after which its own events tell: else a chain of folders is read from each of its links
 	}
 	for {
-		s, err := t.look(fd, buf, k)
+		s, err := t.look(fd, buf, k, n.name)
 		if err != nil {
 			t.cannotOpen(n, err)
 		}
@@ -231,7 +248,7 @@ func (t *tree) sub(n *node, name string, how origin) *node {
 	}
 	t.notice(n, name, true, how)
 	if k&(inherited|vcs) == 0 {
-		if _, folder, ok := t.isObeyed(name); ok && folder {
+		if _, folder, ok := t.isObeyed(n.name, name); ok && folder {
 			sub.kind |= obeyed
 		}
 	}
@@ -296,8 +313,10 @@ func (t *tree) notice(n *node, name string, isFolder bool, how origin) {
 	case isVCS(name) && n.kind&inGit == 0:
 		t.noteObeyed(&item{path: join(n.path(), name), reason: "a version control program takes the repository from where it leads", folder: true}, how)
 	case n.kind&inherited == 0:
-		if reason, folder, ok := t.isObeyed(name); ok {
+		if reason, folder, ok := t.isObeyed(n.name, name); ok {
 			t.noteObeyed(&item{path: join(n.path(), name), reason: reason, folder: folder}, how)
+		} else if reason := t.leads(name); reason != "" && !isFolder && t.stampAt(join(n.path(), name)).link() {
+			t.noteObeyed(&item{path: join(n.path(), name), reason: reason, link: true}, how)
 		}
 	}
 }

@@ -163,6 +163,8 @@ type tree struct {
 type item struct {
 	path, reason string
 	folder       bool
+	// link says that it counts as a link only.
+	link bool
 	known        known
 }
 

@@ -54,7 +54,7 @@ func (t *tree) mayBeTree(path string) bool {
 	}
 	at := t.root.path
 	for name := range strings.SplitSeq(rel, "/") {
-		if _, _, isObeyed := t.isObeyed(name); isObeyed || isVCS(name) || strings.EqualFold(name, ".git") || gitFolders[name] && t.isGitDir(at) {
+		if _, _, isObeyed := t.isObeyed(filepath.Base(at), name); isObeyed || isVCS(name) || strings.EqualFold(name, ".git") || gitFolders[name] && t.isGitDir(at) {
 			return false
 		}
 		at = join(at, name)
