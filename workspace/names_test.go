@@ -16,6 +16,7 @@ func TestObeyed(t *testing.T) {
 		".sidecar.yaml": true, "lefthook.yml": true, ".github/hooks": true, "mise.local.toml": true,
 		".perldb": true, ".lsp/config.edn": true, ".lazygit.yml": true, "a/latexmkrc": true, ".pi": true, ".github/agents": true, "sub/.flake8": true, "irbrc": true,
 		".github/copilot/settings.json": true, ".shadowenv.d": true, ".prototools": true, ".buckconfig.d": true, "ansible.cfg": true, ".config/hk.pkl": true, ".lsp": false, ".nvmrc": false,
+		".kilo": true, "lsp.json": true, ".lintr": true, "sub/.rubocop.yml": true, ".repo/repo": true, ".repo": false, ".bundle": false, ".rspec": false,
 		"CLAUDE.md": false, "AGENTS.md": false, "package.json": false, "Makefile": false, "eslint.config.js": false, "flake.nix": false, "hooks": false,
 		".github": false, "mise": false, ".vscodex": false, "": false, ".": false, "bin": false, ".env": false,
 	} {

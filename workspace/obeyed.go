@@ -48,6 +48,7 @@ const (
 //     that .envrc loads is protected through it.
 //   - .cursorignore, .gitignore and their like; .kakrc, .screenrc, .tmux.conf: not read from a project.
 //   - a bare mcp.json: no known client reads one at a project's top.
+//   - .bundle/config and .rspec: Bundler and RSpec execute the Gemfile and the specs beside them, which are source.
 var obeyed = []Entry{
 	// Editors.
 	{".vscode", true, true, whyEditor},
@@ -65,6 +66,9 @@ var obeyed = []Entry{
 	{".helix", true, true, whyEditor},
 	{".kateproject", false, true, whyEditor},
 	{"*.sublime-project", false, true, whyEditor},
+	{".joyride", true, true, "VS Code's Joyride executes the scripts in it"},
+	{".obsidian", true, true, "Obsidian loads the plugins in it"},
+	{".trunk", true, true, "Trunk, which editors start, executes linters and actions that it names"},
 	{".settings", true, false, "Eclipse and its Java language server take annotation processors and builders from it"},
 	{".project", false, false, "Eclipse and its Java language server take builders from it"},
 	{".factorypath", false, false, "Eclipse and its Java language server execute annotation processors that it names"},
@@ -80,6 +84,7 @@ var obeyed = []Entry{
 	{".nvimrc", false, true, whyVim},
 	{".nvim.lua", false, true, whyVim},
 	{".lvimrc", false, true, whyVim},
+	{"_vimrc_local.vim", false, true, whyVim},
 	{".local.vimrc", false, true, whyVim},
 	{".lazy.lua", false, true, whyVim},
 	{".nvim-dap.lua", false, true, whyVim},
@@ -114,6 +119,9 @@ var obeyed = []Entry{
 	{".clinerules", true, true, whyAgent},
 	{".kilocode", true, true, whyAgent},
 	{".kilocodemodes", false, true, whyAgent},
+	{".kilo", true, true, whyAgent},
+	{"kilo.json", false, true, whyAgent},
+	{"kilo.jsonc", false, true, whyAgent},
 	{".amazonq", true, true, whyAgent},
 	{".goose", true, true, whyAgent},
 	{".crush", true, true, whyAgent},
@@ -141,6 +149,8 @@ var obeyed = []Entry{
 	{".github/agents", true, true, "GitHub Copilot's clients start the servers that agents in it name"},
 	{".github/copilot/settings.json", false, false, whyAgent},
 	{".github/copilot/settings.local.json", false, false, whyAgent},
+	{"lsp.json", false, false, "GitHub Copilot's clients start the language servers that it names"},
+	{".github/lsp.json", false, false, "GitHub Copilot's clients start the language servers that it names"},
 	{".openhands", true, false, "OpenHands executes the scripts in it"},
 
 	// Containers that editors open a project in.
@@ -156,6 +166,7 @@ var obeyed = []Entry{
 	{".autoenv_leave.zsh", false, true, whyShell},
 	{".shadowenv.d", true, true, whyShell},
 	{".rvmrc", false, true, whyShell},
+	{".rbenv-vars", false, true, "rbenv starts every Ruby with the variables that it sets, among them options that load files"},
 	{"mise.toml", false, true, "mise executes its hooks and templates"},
 	{".mise.toml", false, true, "mise executes its hooks and templates"},
 	{"mise.*.toml", false, true, "mise executes its hooks and templates"},
@@ -205,6 +216,9 @@ var obeyed = []Entry{
 	{"rust-toolchain", false, true, "rustup executes the toolchain that it names"},
 	{"rust-toolchain.toml", false, true, "rustup executes the toolchain that it names"},
 	{".npmrc", false, true, whyPackages},
+	{"nuget.config", false, true, whyPackages},
+	{"NuGet.config", false, true, whyPackages},
+	{"NuGet.Config", false, true, whyPackages},
 	{".yarnrc", false, true, whyPackages},
 	{".yarnrc.yml", false, true, whyPackages},
 	{".yarn/releases", true, true, "yarn executes the release in it"},
@@ -222,6 +236,10 @@ var obeyed = []Entry{
 	{".mvn", true, false, whyBuild},
 	{".jvmopts", false, false, whyBuild},
 	{".sbtopts", false, false, whyBuild},
+	{".mill-jvm-opts", false, false, whyBuild},
+	{".repo/repo", true, true, "repo executes the program in it in place of itself"},
+	{".gclient", false, true, "gclient executes it"},
+	{".arcconfig", false, true, "Arcanist loads the libraries that it names"},
 	{".bsp", true, false, "Metals and IntelliJ start the build servers that it names"},
 	{".pdm-python", false, false, "pdm executes the interpreter that it names"},
 	{"ansible.cfg", false, true, "Ansible loads plugins from where it says, and executes programs that it names"},
@@ -230,11 +248,23 @@ var obeyed = []Entry{
 
 	// Language servers and linters that load programs by name.
 	{"hie.yaml", false, true, "the Haskell language server executes programs that it names"},
+	{".merlin", false, true, "OCaml's language server executes preprocessors that it names"},
+	{"omnisharp.json", false, true, "OmniSharp loads analyzers that it names"},
 	{".luarc.json", false, true, "the Lua language server loads plugins that it names"},
 	{".luarc.jsonc", false, true, "the Lua language server loads plugins that it names"},
 	{".ropeproject", true, true, "Python language servers execute its config.py"},
 	{".pylintrc", false, true, "pylint, which editors start, executes its init-hook"},
 	{"pylintrc", false, true, "pylint, which editors start, executes its init-hook"},
+	{".pylintrc.toml", false, true, "pylint, which editors start, executes its init-hook"},
+	{"pylintrc.toml", false, true, "pylint, which editors start, executes its init-hook"},
+	{".lintr", false, true, "lintr, which editors start, evaluates it as R"},
+	{".lintr.R", false, true, "lintr, which editors start, evaluates it as R"},
+	{".rubocop.yml", false, true, "RuboCop, which editors start, loads files that it names, and executes what stands in it as ERB"},
+	{".rubocop_todo.yml", false, true, "RuboCop, which editors start, executes what stands in it as ERB"},
+	{"dprint.json", false, true, "dprint, which editors start, executes plugins and commands that it names"},
+	{"dprint.jsonc", false, true, "dprint, which editors start, executes plugins and commands that it names"},
+	{".dprint.json", false, true, "dprint, which editors start, executes plugins and commands that it names"},
+	{".dprint.jsonc", false, true, "dprint, which editors start, executes plugins and commands that it names"},
 	{".solargraph.yml", false, true, "the Ruby language server loads plugins that it names"},
 	{"mypy.ini", false, true, "mypy, which editors start, loads plugins of the tree that it names"},
 	{".mypy.ini", false, true, "mypy, which editors start, loads plugins of the tree that it names"},
@@ -275,6 +305,8 @@ var obeyed = []Entry{
 	{".psysh.php", false, true, whyREPL},
 	{".tmuxinator.yml", false, false, "tmuxinator executes it"},
 	{".tmuxp.yaml", false, false, "tmuxp executes it"},
+	{".tmuxp.yml", false, false, "tmuxp executes it"},
+	{".tmuxp.json", false, false, "tmuxp executes it"},
 	{".lazygit.yml", false, true, whyLazygit},
 
 	// Ours.

@@ -164,8 +164,8 @@ type item struct {
 	path, reason string
 	folder       bool
 	// link says that it counts as a link only.
-	link bool
-	known        known
+	link  bool
+	known known
 }
 
 func newTree(root string, o Options) (*tree, error) {

@@ -13,23 +13,35 @@ import (
 // vcsFile is a file of another version control system whose content its program obeys.
 type vcsFile struct {
 	path string
-	// plain judges one line that is no comment: harmless? It is nil for a folder.
+	// plain judges one line that is no comment: harmless? Of a folder it is nil, and so is whole.
 	plain func(line string) bool
+	// whole judges all of it in the place of that.
+	whole func(text string) bool
 }
+
+func (f vcsFile) isFolder() bool { return f.plain == nil && f.whole == nil }
 
 func never(string) bool { return false }
 
 // vcsFiles are the other systems' files, and what in them is harmless: an allow-list again.
 var vcsFiles = map[string][]vcsFile{
-	".hg": {{"hgrc", hgLine}, {"hgrc-not-shared", hgLine}, {"sharedpath", never}},
-	".jj": {{"repo/config.toml", never}, {"workspace-config.toml", never}, {"repo/workspace-config.toml", never},
-		{"repo/store/git_target", jjTarget}, {"repo/store/git", nil}},
-	".sl":     {{"config", hgLine}, {"sharedpath", never}},
-	".pijul":  {{"config", pijulLine}},
-	"_darcs":  {{"prefs/defaults", never}, {"prefs/prefs", never}},
-	".bzr":    {{"branch/branch.conf", bzrLine}, {"branch/location", never}},
+	".hg": {lines("hgrc", hgLine), lines("hgrc-not-shared", hgLine), lines("sharedpath", never), {path: histedit, whole: hgHistedit}},
+	".jj": {lines("repo/config.toml", never), lines("workspace-config.toml", never), lines("repo/workspace-config.toml", never),
+		lines("repo/store/git_target", jjTarget), {path: "repo/store/git"}},
+	".sl":     {lines("config", hgLine), lines("sharedpath", never), {path: histedit, whole: hgHistedit}},
+	".pijul":  {lines("config", pijulLine)},
+	"_darcs":  {lines("prefs/defaults", never), lines("prefs/prefs", never)},
+	".bzr":    {lines("branch/branch.conf", bzrLine), lines("branch/location", never)},
 	".fossil": nil,
 }
+
+func lines(path string, plain func(string) bool) vcsFile { return vcsFile{path: path, plain: plain} }
+
+// histedit is what an unfinished histedit has left. Text of the first version is no pickle; anything else may be one, which
+// Mercurial loads, and that executes what it names.
+const histedit = "histedit-state"
+
+func hgHistedit(text string) bool { return strings.HasPrefix(text, "v1\n") }
 
 func isVCS(name string) bool { return len(vcsFiles[name]) > 0 }
 
@@ -107,11 +119,11 @@ func (t *tree) isOtherWorkspace(path string) bool {
 
 func (t *tree) judgeVCSFile(top string, f vcsFile) *charge {
 	folder := filepath.Dir(f.path)
-	if f.plain == nil {
+	if f.isFolder() {
 		folder = f.path
 	}
 	if folder != "." {
-		if c := t.oddFolder(top, folder); c != nil || f.plain == nil {
+		if c := t.oddFolder(top, folder); c != nil || f.isFolder() {
 			return c
 		}
 	}
@@ -122,12 +134,18 @@ func (t *tree) judgeVCSFile(top string, f vcsFile) *charge {
 	defer locked.Close(dir)
 	up, _ := split(join(top, f.path))
 	c := &charge{dir: up, name: name, st: lookAt(dir, name), reason: "the version control program executes or obeys what it says"}
-	c.fresh = c.st.ctime
+	c.fresh, c.doubtful = c.st.ctime, f.whole != nil // it may be half written
 	if !c.st.exists {
 		return nil
 	}
 	text, _, err := readFile(dir, name)
 	if err != nil || c.st.nlink > 1 {
+		return c
+	}
+	if f.whole != nil {
+		if f.whole(string(text)) {
+			return nil
+		}
 		return c
 	}
 	for line := range strings.Lines(string(text)) {

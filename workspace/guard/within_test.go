@@ -29,3 +29,19 @@ func TestObeyedWithin(t *testing.T) {
 		}
 	})
 }
+
+// An unfinished histedit is left, and moved aside when Mercurial would unpickle it.
+func TestHistedit(t *testing.T) {
+	both(t, func(t *testing.T, p *place, o Options) {
+		p.sh("for d in a b; do mkdir -p $d/.hg; echo revlogv1 >$d/.hg/requires; done")
+		w := p.guard(o, BeginOptions{})
+		p.sh(`mkdir c; cp -r a/.hg c; printf 'v1\n00\n00\nFalse\n0\n0\n' >a/.hg/histedit-state
+			for d in b c; do printf 'cos\nsystem\n' >$d/.hg/histedit-state; done`)
+		p.end(w)
+		for name, left := range map[string]bool{"a": true, "b": false, "c": false} {
+			if p.exists(name+"/.hg/histedit-state") != left {
+				t.Errorf("that of %s is left: %v", name, !left)
+			}
+		}
+	})
+}
