@@ -142,6 +142,7 @@ var asked = map[string]string{
 	"attacks/obeyed-moved-in-large-tree":    byAudit + "a folder that is moved in whole under another name",
 	"attacks/git-nested-unreadable":         `make sub/.git; write sub/.git/config`,
 	"attacks/git-nested-worktree-outside":   `make sub/.git; write sub/.git/config`,
+	"attacks/git-programs-in-values":        `write t/al; write t/tool; write t/ext; write t/url; write t/authors; write t/freeze; write t/tig; write flow/h; remove t/al; new t old; make t; make flow/i; +make t/other`,
 	"attacks/git-programs-in-tree":          `write ed.sh; write cred.sh; write gpg.sh; write ali.sh; move e ed.sh; move e gpg.sh; +make e`,
 	"attacks/git-rebase-todo":               byAudit + "an unfinished rebase, which git itself leaves",
 	"attacks/git-root-pointer-plant":        `make .git; write .git`,

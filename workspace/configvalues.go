@@ -13,17 +13,20 @@ type valueKind int
 const (
 	plainValue   valueKind = iota
 	commandValue           // a command line
-	bangValue              // a command line if it begins with "!"
+	bangValue              // a command line if it begins with "!"; else words for git, some of which may be commands
+	urlValue               // a URL, or what is put in the place of one: a command line if it begins with "ext::"
+	bindValue              // a key, and a command line behind signs of how tig shows it
 	fileValue              // a file whose content is executed or trusted
 	hooksValue             // a folder of programs
 )
 
 // valueKinds are the config variables of git-config(1) that name programs or files that are trusted, by
 // section and name, whatever the subsection; "*" is every name. Left out on purpose: core.attributesFile,
-// core.excludesFile, commit.template, blame.ignoreRevsFile (data, and a run may change .gitattributes as well),
-// url.*.insteadOf and remote.*.url (they name no program by themselves, and config is read-only).
+// core.excludesFile, commit.template, blame.ignoreRevsFile (data, and a run may change .gitattributes as well).
 var valueKinds = map[string]valueKind{
 	"alias.*": bangValue, "alias.command": bangValue,
+	"branch.remote": urlValue, "branch.pushremote": urlValue, "remote.pushdefault": urlValue, "remote.url": urlValue, "remote.pushurl": urlValue,
+	"url.insteadof": urlValue, "url.pushinsteadof": urlValue,
 	"browser.cmd": commandValue, "browser.path": commandValue,
 	"core.alternaterefscommand": commandValue, "core.askpass": commandValue, "core.editor": commandValue,
 	"core.fsmonitor": commandValue, "core.gitproxy": commandValue, "core.pager": commandValue, "core.sshcommand": commandValue,
@@ -33,9 +36,11 @@ var valueKinds = map[string]valueKind{
 	"difftool.cmd": commandValue, "difftool.path": commandValue,
 	"filter.clean": commandValue, "filter.process": commandValue, "filter.smudge": commandValue,
 	"gc.recentobjectshook": commandValue,
+	"gitflow.hooks":        hooksValue, // gitflow.path.hooks
 	"gpg.program":          commandValue, "gpg.defaultkeycommand": commandValue,
 	"gpg.allowedsignersfile": fileValue, "gpg.revocationfile": fileValue,
 	"guitool.cmd": commandValue, "hook.command": commandValue,
+	"http.proxysslcainfo": fileValue, "http.proxysslcert": fileValue, "http.proxysslkey": fileValue, "http.sslcapath": fileValue,
 	"http.sslcainfo": fileValue, "http.sslcert": fileValue, "http.sslkey": fileValue, "http.cookiefile": fileValue,
 	"imap.tunnel": commandValue, "init.templatedir": hooksValue, "instaweb.httpd": commandValue,
 	"interactive.difffilter": commandValue,
@@ -46,8 +51,8 @@ var valueKinds = map[string]valueKind{
 	"remote.proxy": commandValue, "remote.receivepack": commandValue, "remote.uploadpack": commandValue,
 	"sendemail.*":      commandValue,
 	"sequence.editor":  commandValue,
-	"submodule.update": bangValue,
-	"tar.command":      commandValue, "trailer.cmd": commandValue, "trailer.command": commandValue,
+	"submodule.update": bangValue, "svn.authorsprog": commandValue,
+	"tar.command": commandValue, "tig.*": bindValue, "trailer.cmd": commandValue, "trailer.command": commandValue,
 	"uploadpack.packobjectshook": commandValue,
 	"web.browser":                commandValue,
 }
@@ -56,22 +61,29 @@ func kindOfValue(e gitconfig.Entry) valueKind {
 	if k, ok := valueKinds[e.Section()+"."+e.Name()]; ok {
 		return k
 	}
+	// git-annex(1): annex.freezecontent-command, remote.NAME.annex-start-command, annex.NAME-store-hook …
+	if s, name := e.Section(), e.Name(); (s == "annex" || s == "remote") && (strings.HasSuffix(name, "-command") || strings.HasSuffix(name, "-hook")) {
+		return commandValue
+	}
 	return valueKinds[e.Section()+".*"]
 }
 
 // value protects what one config value makes git execute or trust.
 func (p *protector) value(r *Repository, e gitconfig.Entry, k ranks) {
 	kind := kindOfValue(e)
-	if kind == plainValue || e.Bare || e.Value == "" {
+	if kind == plainValue || e.Bare || e.Value == "" && e.Section() != "url" {
 		return
 	}
 	w := claim{rank: k.config, reason: "git executes it: " + e.Key + " in " + e.File, absent: Watch}
 	switch kind {
 	case bangValue:
-		if !strings.HasPrefix(e.Value, "!") {
-			return
+		if line, ok := strings.CutPrefix(e.Value, "!"); ok {
+			p.command(r, line, w)
+		} else { // -c core.sshCommand=…, --extcmd=…, --upload-pack=…
+			p.pieces(reader{claim: w, repo: r, given: true}, e.Value)
 		}
-		p.command(r, e.Value[1:], w)
+	case urlValue, bindValue:
+		p.command(r, hiddenCommand(kind, e), w)
 	case commandValue:
 		p.command(r, strings.TrimPrefix(e.Value, "!"), w)
 	case fileValue:
@@ -81,6 +93,27 @@ func (p *protector) value(r *Repository, e gitconfig.Entry, k ranks) {
 	case hooksValue:
 		p.hooksPath(r, e, k)
 	}
+}
+
+// hiddenCommand is the command line in a value that is none by itself; "" when there is none.
+func hiddenCommand(kind valueKind, e gitconfig.Entry) string {
+	value := e.Value
+	if kind == bindValue {
+		_, action, _ := strings.Cut(value, " ")
+		action = strings.TrimLeft(action, " ")
+		if line := strings.TrimLeft(action, "!@?<+>"); line != action {
+			return line
+		}
+		return ""
+	}
+	if e.Section() == "url" {
+		value = e.Subsection()
+	}
+	line, isCommand := strings.CutPrefix(value, "ext::")
+	if !isCommand {
+		return ""
+	}
+	return strings.ReplaceAll(line, "% ", " ") // git-remote-ext(1)
 }
 
 // hooksPath protects the folder that core.hooksPath names, and the scripts its hooks call. Husky's folder

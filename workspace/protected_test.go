@@ -116,6 +116,19 @@ func TestProtected(t *testing.T) {
 			}
 		}, Rules{}, plainLines("0 ro p/fsm.sh", "0 ro p/tools/textconv", "0 ro p/tools/driver", "0 ro p/pager", "0 ro p/my file.py", "0 ro p/cred", "0 ro p/lfs-agent",
 			"0 ro p/smudge.rb", "0 ro p/signers", "0 watch p/bin/ssh", "0 watch p/ssh.conf")},
+		"commands within values": {func(l *lab) {
+			l.program("p/t/a", "p/t/b", "p/t/c", "p/t/d", "p/t/e", "p/t/f", "p/t/g", "p/t/h", "p/t/no", "p/ca/x")
+			l.write("p/t/i.sh", "")
+			for _, kv := range [][2]string{
+				{"alias.x", "-c core.sshCommand=./t/a fetch"}, {"alias.y", "difftool --extcmd=./t/b"}, {"alias.z", "-c core.sshCommand='sh t/i.sh' fetch"},
+				{"svn.authorsProg", "t/c"}, {"annex.freezecontent-command", "./t/d %path"}, {"remote.r.annex-start-command", "t/e"},
+				{"remote.e.url", "ext::./t/f% %S foo"}, {"url.ext::sh -c ./t/g .insteadOf", "foo:"}, {"tig.bind.generic", "P !t/h %(commit)"},
+				{"http.sslCAPath", "ca"}, {"remote.o.url", "t/no"}, {"tig.color.cursor", "yellow t/no"},
+			} {
+				l.git("p", "config", kv[0], kv[1])
+			}
+		}, Rules{}, plainLines("0 ro p/t/a", "0 ro p/t/b", "0 ro p/t/c", "0 ro p/t/d", "0 ro p/t/e", "0 ro p/t/f", "0 ro p/t/g", "0 ro p/t/h", "0 ro p/t/i.sh", "0 ro p/ca/")},
+		"hooks of gitflow": {func(l *lab) { l.program("p/flow/x"); l.git("p", "config", "gitflow.path.hooks", l.at("p/flow")) }, Rules{}, plainLines("0 ro p/flow/")},
 		"command that is a link": {func(l *lab) {
 			l.link("../real/x", "p/bin/x")
 			l.write("p/real/x", "")
