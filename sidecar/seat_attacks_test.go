@@ -47,6 +47,7 @@ var asked = map[string]string{
 	"attacks/fill-with-inodes":              byLimit + "a gap: the private folders have no size of their own",
 	"attacks/finding-escapes":               `make odd/.git; make odd/.envrc; +make odd`,
 	"attacks/fork-bomb":                     byLimit + "the executor watches the number of processes",
+	"attacks/git-alternates-meanwhile":      `make .git/objects/info/alternates; write .git/objects/info/alternates; new n .git/objects/info/alternates; new .git/objects/info .git/objects/i2; new .git/objects .git/o2; +make .git/objects/info/commit-graph; +make .git/objects/aa/bb`,
 	"attacks/git-bare-anywhere":             byAudit + "a bare repository is files of any name",
 	"attacks/git-bare-assembled":            byAudit + "a bare repository is files of any name",
 	"attacks/git-bare-checked-out":          byAudit + "a bare repository is files of any name",

@@ -1,11 +1,13 @@
 package sidecar
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
 	"path/filepath"
 
+	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sidecar/protocol"
 	"code.sidecar.dev/workspace"
 )
@@ -44,22 +46,50 @@ func (e *Engine) written(folder string) bool {
 	return err == nil
 }
 
-// borrows are the object stores outside that a run is shown, since the repository borrows from them. Where the workspace lies
-// in a folder that runs could write, one of those may have made it borrow: it gets none.
+// borrows are the object stores outside that a run is shown, since the repository borrows from them. Where a repository lies
+// in a folder that runs could write, one of those may have made it borrow: what it borrows from is not shown.
 func (e *Engine) borrows(ws *workspace.Workspace) []string {
-	stores := ws.ReadableOutside()
-	if len(stores) == 0 {
+	if ws.Repo == nil {
 		return nil
 	}
-	for dir := filepath.Dir(ws.Root); ; dir = filepath.Dir(dir) {
-		if e.written(dir) {
-			ws.Notes = append(ws.Notes, "objects that this repository borrows (objects/info/alternates) are not there: runs could write in "+dir+", so that one of them may have named the store")
-			return nil
+	refused := ""
+	own := filepath.Join(ws.Repo.CommonDir, "objects")
+	trusted := func(objects string) bool {
+		written := ""
+		if objects != own || !sandbox.Inside(own, ws.Root) {
+			written = e.writtenAbove(aboveRepository(objects))
 		}
+		if objects == own && written == "" {
+			written = e.writtenAbove(filepath.Dir(ws.Root))
+		}
+		refused = cmp.Or(refused, written)
+		return written == ""
+	}
+	stores := ws.ReadableOutside(trusted)
+	if refused != "" {
+		ws.Notes = append(ws.Notes, "objects that this repository borrows (objects/info/alternates) are not there: runs could write in "+refused+", so that one of them may have named the store")
+	}
+	return stores
+}
+
+// aboveRepository is the folder from which on upwards a run must have been let write that changed what an object store says: in a
+// run in its own repository that is protected. Of a submodule's that is the repository around it.
+func aboveRepository(objects string) string {
+	gitDir := filepath.Dir(objects)
+	if filepath.Base(gitDir) == ".git" {
+		gitDir = filepath.Dir(gitDir)
+	}
+	return filepath.Dir(gitDir)
+}
+
+// writtenAbove is a folder, dir or one above it, that runs could write once; "" when there is none.
+func (e *Engine) writtenAbove(dir string) string {
+	for ; !e.written(dir); dir = filepath.Dir(dir) {
 		if dir == filepath.Dir(dir) {
-			return stores
+			return ""
 		}
 	}
+	return dir
 }
 
 func (e *Engine) writtenFile(folder string) (string, error) {

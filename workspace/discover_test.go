@@ -169,7 +169,7 @@ func TestDiscoverLinked(t *testing.T) {
 
 	l.write("forged/.git", "gitdir: ../main/.git/worktrees/wt\n")
 	ws := l.discover("forged")
-	if ws.Repo.Suspect == "" || len(ws.Writable()) != 0 || len(ws.ReadableOutside()) != 0 {
+	if ws.Repo.Suspect == "" || len(ws.Writable()) != 0 || len(ws.ReadableOutside(anyStore)) != 0 {
 		t.Errorf("a forged pointer is granted: %q, %q", ws.Repo.Suspect, ws.Writable())
 	}
 	l.remove("main/.git/worktrees/wt/gitdir")
@@ -349,7 +349,7 @@ func TestDiscoverHostileFiles(t *testing.T) {
 				ws.Protected(DefaultRules())
 				HarmlessGlobal(ws, l.getenv)
 				RunSettings(ws)
-				ws.ReadableOutside()
+				ws.ReadableOutside(anyStore)
 				if took := time.Since(start); took > 30*time.Second {
 					t.Errorf("%s: took %v", file, took)
 				}

@@ -95,7 +95,7 @@ func FuzzProtected(f *testing.F) {
 			t.Fatalf("the root is %s", ws.Root)
 		}
 		ws.AddNested([]string{root + "/nested/.git", root + "/nested/inner/.git", root + "/bare.git", root + "/pointed/.git"})
-		if given := append(ws.Writable(), ws.ReadableOutside()...); len(given) > 0 {
+		if given := append(ws.Writable(), ws.ReadableOutside(anyStore)...); len(given) > 0 {
 			t.Errorf("a run is given %q", given)
 		}
 		held := heldPaths{}

@@ -139,13 +139,16 @@ func (l *lab) lines(list []Protected) []string {
 	return out
 }
 
-// isPlainAbsence tells paths that are watched in every workspace.
+// isPlainAbsence tells paths that are watched, or held, in every workspace.
 func isPlainAbsence(p Protected) bool {
+	if p.Hold == Placeholder && strings.HasSuffix(p.Path, "/objects/info/alternates") {
+		return true
+	}
 	if p.Hold != Watch {
 		return false
 	}
 	for _, name := range []string{"/.hg", "/.jj", "/.sl", "/.pijul", "/_darcs", "/.bzr", "/.config/mise", "/.config/mise.toml",
-		"/mise/config.toml", "/tools/bazel", "/.yarn/releases", "/.yarn/plugins", "/renv/activate.R", "/.github/hooks", "/objects/info/alternates",
+		"/mise/config.toml", "/tools/bazel", "/.yarn/releases", "/.yarn/plugins", "/renv/activate.R", "/.github/hooks",
 		"/.github/agents", "/.repo/repo", "/.github/lsp.json", "/.github/copilot/settings.json", "/.github/copilot/settings.local.json", "/.config/hk.pkl", "/.lsp/config.edn", "/mise/tasks",
 		"/lazygit.yml", "/glab-cli/config.yml", "/sl/config"} {
 		if strings.HasSuffix(p.Path, name) {

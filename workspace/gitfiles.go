@@ -54,8 +54,8 @@ func (p *protector) commonDir(r *Repository, k ranks) {
 		}
 	}
 	p.companions(r, k)
-	if r == p.ws.Repo { // no program, but ReadableOutside grants what it names
-		p.add(claim{path: at("objects/info/alternates"), reason: "runs may read the object stores that it names", absent: Watch})
+	if r == p.ws.Repo { // no program, but ReadableOutside grants what it names, also to a run that begins while this one lasts
+		p.add(claim{path: at("objects/info/alternates"), reason: "runs may read the object stores that it names", absent: Placeholder, content: stub})
 	}
 	if !r.Linked {
 		return

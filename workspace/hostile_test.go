@@ -107,7 +107,7 @@ func TestDiscoverBounded(t *testing.T) {
 				held := ws.Protected(DefaultRules())
 				HarmlessGlobal(ws, l.getenv)
 				RunSettings(ws)
-				ws.ReadableOutside()
+				ws.ReadableOutside(anyStore)
 				done <- len(held)
 			}()
 			select {
@@ -176,7 +176,7 @@ func TestDiscoverPointersOutside(t *testing.T) {
 				if ws.Root != l.at("p") || len(held) == 0 {
 					t.Errorf("to %s: the root is %s, %d paths are protected", to, ws.Root, len(held))
 				}
-				if out := append(ws.Writable(), ws.ReadableOutside()...); len(out) > 0 {
+				if out := append(ws.Writable(), ws.ReadableOutside(anyStore)...); len(out) > 0 {
 					t.Errorf("to %s: a run is given %q", to, out)
 				}
 				for _, h := range held {

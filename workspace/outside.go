@@ -31,14 +31,14 @@ const maxAlternates = 32
 // ReadableOutside are object stores outside Root that the repositories borrow from (objects/info/alternates,
 // gitrepository-layout(5)), which a run needs to read. Only folders that are object stores count, and only those
 // that the root's own repository names, whose alternates file is protected: a run that could write one, or make
-// a nested repository with one, could otherwise have the next run read any repository of the user. Of a repository that a run
-// may have made, the caller shows none.
-func (ws *Workspace) ReadableOutside() []string {
+// a nested repository with one, could otherwise have the next run read any repository of the user. Of each store that borrows
+// trusted is asked whether no run can have made it do so.
+func (ws *Workspace) ReadableOutside(trusted func(objects string) bool) []string {
 	if ws.Repo == nil || ws.Repo.Suspect != "" {
 		return nil
 	}
 	granted := append([]string{ws.Root}, ws.Writable()...)
-	out := slices.DeleteFunc(borrowed(ws.looks, filepath.Join(ws.Repo.CommonDir, "objects")), func(store string) bool {
+	out := slices.DeleteFunc(borrowed(ws.looks, filepath.Join(ws.Repo.CommonDir, "objects"), trusted), func(store string) bool {
 		return slices.ContainsFunc(granted, func(g string) bool { return inside(store, g) || inside(g, store) })
 	})
 	slices.Sort(out)
@@ -47,16 +47,21 @@ func (ws *Workspace) ReadableOutside() []string {
 
 // borrowed are the object stores that one borrows from, and those that these borrow from: each is looked at once,
 // however many name it.
-func borrowed(l *looks.Looks, objects string) (out []string) {
-	named := readAlternates(l, objects)
-	for seen := map[string]bool{objects: true}; len(named) > 0 && len(seen) <= maxAlternates; named = named[1:] {
-		store := named[0]
-		if seen[store] {
+func borrowed(l *looks.Looks, objects string, trusted func(string) bool) (out []string) {
+	seen := map[string]bool{objects: true}
+	for from := []string{objects}; len(from) > 0; from = from[1:] {
+		named := readAlternates(l, from[0])
+		if len(named) == 0 || !trusted(from[0]) {
 			continue
 		}
-		if seen[store] = true; isObjectStore(l, store) {
-			out = append(out, store)
-			named = append(named, readAlternates(l, store)...)
+		for _, store := range named {
+			if seen[store] || len(seen) > maxAlternates {
+				continue
+			}
+			if seen[store] = true; isObjectStore(l, store) {
+				out = append(out, store)
+				from = append(from, store)
+			}
 		}
 	}
 	return out

@@ -337,22 +337,56 @@ func TestProtectedSocket(t *testing.T) {
 	}
 }
 
+func anyStore(string) bool { return true }
+
 func TestReadableOutside(t *testing.T) {
 	l := newLab(t)
 	l.repo("src")
 	l.git(".", "clone", "-q", "--shared", "src", "p")
-	if got := l.discover("p").ReadableOutside(); !cmp.Equal(got, []string{l.at("src/.git/objects")}) {
+	if got := l.discover("p").ReadableOutside(anyStore); !cmp.Equal(got, []string{l.at("src/.git/objects")}) {
 		t.Errorf("%q", got)
 	}
 	l.write("secret/objects/pack/x", "")
 	l.write("secret/objects/keys/id", "")
 	l.write("p/.git/objects/info/alternates", l.at("secret/objects")+"\n"+l.at("secret")+"\n/\n../..\n# x\n\n")
-	if got := l.discover("p").ReadableOutside(); len(got) != 0 {
+	if got := l.discover("p").ReadableOutside(anyStore); len(got) != 0 {
 		t.Errorf("%q", got)
 	}
 	l.write("src/.git/objects/info/alternates", l.at("p/.git/objects")+"\n"+l.at("src/.git/objects")+"\n")
 	l.write("p/.git/objects/info/alternates", l.at("src/.git/objects")+"\n")
-	if got := l.discover("p").ReadableOutside(); !cmp.Equal(got, []string{l.at("src/.git/objects")}) {
+	if got := l.discover("p").ReadableOutside(anyStore); !cmp.Equal(got, []string{l.at("src/.git/objects")}) {
 		t.Errorf("in a circle: %q", got)
+	}
+	l.repo("more")
+	l.write("src/.git/objects/info/alternates", l.at("more/.git/objects")+"\n")
+	notOf := func(untrusted string) func(string) bool {
+		return func(objects string) bool { return objects != l.at(untrusted+"/.git/objects") }
+	}
+	for untrusted, want := range map[string]int{"-": 2, "src": 1, "p": 0} {
+		if got := l.discover("p").ReadableOutside(notOf(untrusted)); len(got) != want {
+			t.Errorf("with an untrusted %s: %q", untrusted, got)
+		}
+	}
+}
+
+// Where nothing is borrowed nothing can be named, not even while a run lasts: another one would be shown it.
+func TestAlternatesAreHeld(t *testing.T) {
+	l := newLab(t)
+	l.repo("p")
+	l.git("p", "commit", "-q", "--allow-empty", "-m", "one")
+	l.git("p", "worktree", "add", "-q", "../w")
+	want := Protected{Path: l.at("p/.git/objects/info/alternates"), Hold: Placeholder, Content: stub, Reason: "runs may read the object stores that it names"}
+	for range 2 { // and while another run holds it
+		for _, dir := range []string{"p", "w"} {
+			ws := l.discover(dir)
+			if !slices.Contains(ws.Protected(Rules{}), want) {
+				t.Errorf("%s: %v", dir, ws.Protected(Rules{}))
+			}
+			if got := ws.ReadableOutside(anyStore); len(got) > 0 {
+				t.Errorf("%q", got)
+			}
+		}
+		l.write("p/.git/objects/info/alternates", stub)
+		l.git("p", "log", "-1")
 	}
 }
