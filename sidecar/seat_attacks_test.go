@@ -171,6 +171,7 @@ var asked = map[string]string{
 	"attacks/git-worktree-gitdir-file":      `write ../main/.git/worktrees/ws/gitdir; remove ../main/.git/worktrees/ws/gitdir; +write ../main/.git/worktrees/ws/index`,
 	"attacks/git-worktree-hooks-absent":     `make ../main/.git/hooks; make ../main/.git/hooks/post-checkout; +make ../main/.git/objects/aa/b`,
 	"attacks/git-worktree-main-config":      `write ../main/.git/config; make ../main/.git/hooks/post-checkout; write ../main/f; +make ../main/.git/refs/heads/new`,
+	"attacks/git-worktree-main-state":       `write ../main/.git/MERGE_HEAD; write ../main/.git/MERGE_MSG; write ../main/.git/rebase-merge/done; write ../main/.git/info/sparse-checkout; remove ../main/.git/ORIG_HEAD; new ../main/.git/sequencer ../main/.git/s; +make ../main/.git/objects/aa/bb`,
 	"attacks/git-worktree-main-tree":        `read ../main/untracked; read ../sib/untracked; write ../main/f; write ../sib/f; write ../main/.git/worktrees/sib/index; write ../main/.git/worktrees/sib/HEAD; write ../main/.git/index; write ../main/.git/HEAD; +write f`,
 	"attacks/git-worktree-pointer":          `write .git; remove .git; new .git .g; make .git; +write f`,
 	"attacks/git-worktree-sibling":          `write ../main/.git/worktrees/sibling/commondir; new ../main/.git/worktrees ../main/.git/w2; +write ../main/.git/worktrees/ws/index`,

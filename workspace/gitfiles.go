@@ -65,10 +65,17 @@ func (p *protector) commonDir(r *Repository, k ranks) {
 	if r != p.ws.Repo {
 		return
 	}
-	for _, name := range []string{"HEAD", "index", "modules"} {
+	for _, name := range mainsOwn {
 		p.add(claim{path: at(name), reason: whyOther, rank: k.pointer, absent: nothing})
 	}
 }
+
+// mainsOwn are what the main worktree has in the common dir and others have in their own folder (gitrepository-layout(5)), where it
+// is there: nothing can be put in the place of what is not, since the main worktree's git makes it when it is needed. Not logs/HEAD,
+// which git gc writes wherever it runs.
+var mainsOwn = []string{"HEAD", "index", "modules", "ORIG_HEAD", "MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "MERGE_RR", "MERGE_AUTOSTASH", "AUTO_MERGE",
+	"SQUASH_MSG", "COMMIT_EDITMSG", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "rebase-merge", "rebase-apply", "sequencer", "info/sparse-checkout",
+	"BISECT_LOG", "BISECT_START", "BISECT_NAMES", "BISECT_TERMS", "BISECT_EXPECTED_REV", "BISECT_ANCESTORS_OK", "BISECT_FIRST_PARENT", "BISECT_RUN"}
 
 // companions are files that other programs keep in a git directory, and obey.
 var companions = []struct{ name, reason string }{

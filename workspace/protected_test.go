@@ -247,9 +247,12 @@ func TestProtectedLinked(t *testing.T) {
 	l.git("main", "worktree", "add", "-q", "../sib")
 	l.git("main", "worktree", "add", "-q", "inner")
 	l.git("p", "submodule", "--quiet", "update", "--init")
+	l.write("main/.git/MERGE_HEAD", "")
+	l.write("main/.git/info/sparse-checkout", "")
+	l.write("main/.git/rebase-merge/done", "")
 	linked := []string{
-		"0 ro main/.git/HEAD", `0 placeholder main/.git/commondir ".\n"`, "0 ro main/.git/config", "0 watch main/.git/config.worktree", "0 ro main/.git/hooks/", "0 ro main/.git/index",
-		"0 ro main/.git/modules/", "0 ro main/.git/worktrees/", "0 rw main/.git/worktrees/p/", "0 ro main/.git/worktrees/p/commondir", "0 watch main/.git/worktrees/p/config.worktree",
+		"0 ro main/.git/COMMIT_EDITMSG", "0 ro main/.git/HEAD", "0 ro main/.git/MERGE_HEAD", `0 placeholder main/.git/commondir ".\n"`, "0 ro main/.git/config", "0 watch main/.git/config.worktree", "0 ro main/.git/hooks/", "0 ro main/.git/index",
+		"0 ro main/.git/info/sparse-checkout", "0 ro main/.git/modules/", "0 ro main/.git/rebase-merge/", "0 ro main/.git/worktrees/", "0 rw main/.git/worktrees/p/", "0 ro main/.git/worktrees/p/commondir", "0 watch main/.git/worktrees/p/config.worktree",
 		"0 ro main/.git/worktrees/p/gitdir", `3 placeholder main/.git/worktrees/p/modules/lib/commondir ".\n"`, "1 ro main/.git/worktrees/p/modules/lib/config",
 		"1 watch main/.git/worktrees/p/modules/lib/config.worktree", "2 ro main/.git/worktrees/p/modules/lib/hooks/", "0 ro p/.git", "2 ro p/lib/.git",
 	}
