@@ -25,6 +25,12 @@ type Output struct {
 	Shell bool `json:"shell,omitempty"`
 	// Watch are files of the host on which the result depends, beside flake.nix, flake.lock and File.
 	Watch []string `json:"watch,omitempty"`
+	// Restricted keeps the evaluation of File to its folder, nixpkgs and the addresses in Fetched: no other file of the
+	// machine is read, and no variable. Flakes are evaluated so by themselves.
+	Restricted bool     `json:"restricted,omitempty"`
+	Fetched    []string `json:"fetched,omitempty"`
+	// Name is what people are told of it, if that is not the flake or the file.
+	Name string `json:"-"`
 }
 
 var outputAttr = compiled(`^[A-Za-z0-9_][A-Za-z0-9_+-]*(?:\.[A-Za-z0-9_][A-Za-z0-9_+-]*){0,7}$`)
@@ -111,6 +117,14 @@ func hashOf(file string) string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
+// String names it for people.
+func (o Output) String() string {
+	if o.Name != "" {
+		return o.Name
+	}
+	return strings.Join(o.installable(), " ")
+}
+
 // installable is the output as an argument of nix.
 func (o Output) installable() []string {
 	if o.Path != "" {
@@ -157,5 +171,5 @@ func (o Output) key(system string, source Source) string {
 
 // isSet says whether there is an output at all.
 func (o Output) isSet() bool {
-	return o.Flake != "" || o.File != "" || o.Path != "" || o.Attr != "" || o.Shell || len(o.Watch) > 0
+	return o.Flake != "" || o.File != "" || o.Path != "" || o.Attr != "" || o.Shell || len(o.Watch) > 0 || o.Restricted || len(o.Fetched) > 0
 }

@@ -188,7 +188,7 @@ func (s *Store) build(ctx context.Context, t target, report func(Progress)) (Bui
 // String names a target for people.
 func (t target) String() string {
 	if o := t.spec.Output; o.isSet() {
-		return strings.Join(o.installable(), " ")
+		return o.String()
 	}
 	names := append([]string{}, t.spec.Packages...)
 	if t.spec.Interpreter != "" {
@@ -213,6 +213,10 @@ func (t target) output() []string {
 	args := []string{"--no-write-lock-file"}
 	if t.nixpkgs.Path != "" {
 		args = append(args, "--include", "nixpkgs="+t.nixpkgs.Path)
+	}
+	if o := t.spec.Output; o.Restricted && o.File != "" {
+		// Only what is among the places of <…> is readable then.
+		args = append(args, "--option", "restrict-eval", "true", "--option", "allowed-uris", strings.Join(o.Fetched, " "), "--include", "the-project="+o.Folder())
 	}
 	return append(args, t.spec.Output.installable()...)
 }

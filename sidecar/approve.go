@@ -70,7 +70,8 @@ func (e *Engine) approvesTrust(ctx context.Context, root string, r Request, why 
 	if !errors.Is(why, errUntrusted) || r.Approve == nil {
 		return false
 	}
-	files, err := nixCode(root)
+	before, _ := e.trusted(root)
+	files, err := nixCode(root, before.With)
 	if err != nil || len(files) == 0 {
 		return false
 	}

@@ -69,10 +69,7 @@ func (e *Engine) Environments(root string) ([]protocol.Environment, error) {
 		if !ok {
 			about.Summary += ", which a person has to trust first (sidecar trust)"
 		}
-		if spec, has := projectShell(root, projectEnvironment, t); has {
-			if spec.Output.File != "" {
-				spec.Nixpkgs = e.nixpkgs(root)
-			}
+		if spec, has := e.projectShell(root, projectEnvironment, t); has {
 			list = append(list, e.listed(root, projectEnvironment, spec, about))
 		}
 	}
@@ -259,9 +256,8 @@ func (e *Engine) environment(ctx context.Context, root string, p protocol.RunPar
 		return e.withNix(ctx, root, own, building)
 	}
 	built, err := e.build(ctx, root, spec, building)
-	if _, _, own := projectAttr(id); err == nil && own && time.Since(built.At) < time.Minute { // what was evaluated just now was the project's files: still those?
-		t, _ := e.trusted(root)
-		err = unchanged(root, t)
+	if _, _, own := projectAttr(id); err != nil && own {
+		err = onlyTrusted(err, spec.Output.Folder(), root)
 	}
 	if err != nil {
 		return own, e.orInstalled(err, own, p)
@@ -306,6 +302,8 @@ func (e *Engine) build(ctx context.Context, root string, spec nix.Spec, building
 func described(s nix.Spec) string {
 	text := strings.Join(s.Packages, ", ")
 	switch {
+	case s.Output.Name != "":
+		return s.Output.Name
 	case s.Output.Path != "":
 		return s.Output.Path
 	case s.Output.File != "":

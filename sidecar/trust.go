@@ -6,11 +6,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +18,6 @@ import (
 
 	"code.sidecar.dev/nix"
 	"code.sidecar.dev/sidecar/protocol"
-	"code.sidecar.dev/workspace/plainfile"
 )
 
 // projectEnvironment is the id of a project's own dev shell. It is Nix code of the project, evaluated outside of any
@@ -29,61 +28,31 @@ const projectEnvironment = "project"
 type Trust struct {
 	Root string    `json:"root"`
 	At   time.Time `json:"at"`
-	// Files are the hashes of all that evaluation can read of the project's Nix code, by path from the root.
+	// Files are the hashes of all that evaluation can read of the project, by path from the root.
 	Files map[string]string `json:"files"`
+	// With are files and folders that the person named beside what the code names.
+	With []string `json:"with,omitempty"`
 }
 
-// Bounds of the search for Nix code.
-const (
-	mostTrusted  = 500
-	mostSearched = 500_000
-)
-
-// notSearched are folders that no project keeps its Nix code in.
-var notSearched = map[string]bool{"node_modules": true, "target": true, "vendor": true, ".venv": true, ".direnv": true}
-
-// nixCode hashes the project's Nix code: every .nix file and its flake.lock. Links are not followed.
-func nixCode(root string) (map[string]string, error) {
-	files, seen := map[string]string{}, 0
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if seen++; err != nil || seen > mostSearched {
-			return errors.Join(err, tooLarge(seen > mostSearched))
+// Trust records that a person trusts the Nix code of the project at root as it is now, with the files and folders, by paths
+// from there, that they name now or named before.
+func (e *Engine) Trust(root string, with ...string) (Trust, error) {
+	before, _ := e.trusted(root)
+	for i, name := range with {
+		if _, err := os.Lstat(filepath.Join(root, name)); err != nil || !filepath.IsLocal(name) {
+			return Trust{}, bad("name it by its path from "+root, "%s is no file of the project", name)
 		}
-		if d.IsDir() && path != root && (notSearched[d.Name()] || d.Name() == ".git") {
-			return filepath.SkipDir
-		}
-		if !strings.HasSuffix(d.Name(), ".nix") && d.Name() != "flake.lock" || d.IsDir() {
-			return nil
-		}
-		text, err := plainfile.Read(path)
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(root, path)
-		sum := sha256.Sum256(text)
-		files[rel] = hex.EncodeToString(sum[:])
-		return errors.Join(err, tooLarge(len(files) > mostTrusted))
-	})
-	return files, err
-}
-
-func tooLarge(is bool) error {
-	if !is {
-		return nil
+		with[i] = path.Clean(name)
 	}
-	return fmt.Errorf("more than %d files, or %d of them Nix code", mostSearched, mostTrusted)
-}
-
-// Trust records that a person trusts the Nix code of the project around dir as it is now.
-func (e *Engine) Trust(root string) (Trust, error) {
-	files, err := nixCode(root)
+	with = slices.Compact(slices.Sorted(slices.Values(slices.Concat(before.With, with))))
+	files, err := nixCode(root, with)
 	if err != nil {
 		return Trust{}, bad("name the flake in nix.environments instead", "the project's Nix code: %v", err)
 	}
 	if len(files) == 0 {
 		return Trust{}, bad("it is a project's flake.nix or shell.nix that is trusted", "%s has no Nix code", root)
 	}
-	t := Trust{Root: root, At: time.Now().Round(0), Files: files}
+	t := Trust{Root: root, At: time.Now().Round(0), Files: files, With: with}
 	file, err := e.trustFile(root)
 	if err != nil {
 		return t, err
@@ -92,14 +61,14 @@ func (e *Engine) Trust(root string) (Trust, error) {
 	if err != nil {
 		return t, err
 	}
-	return t, os.WriteFile(file, text, 0o600)
+	return t, errors.Join(os.RemoveAll(copiesOf(file)), os.WriteFile(file, text, 0o600))
 }
 
 // Distrust takes it back; was says that there was something to take back.
 func (e *Engine) Distrust(root string) (was bool, err error) {
 	file, err := e.trustFile(root)
 	if err == nil {
-		err = os.Remove(file)
+		err = errors.Join(os.Remove(file), os.RemoveAll(copiesOf(file)))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -157,23 +126,29 @@ func projectAttr(id string) (attr string, shell, ok bool) {
 	return attr, kind != "packages", name == projectEnvironment
 }
 
-// projectShell is the project's dev shell, or what an id of projectAttr means, as a request to Nix; ok is false when it has none.
-func projectShell(root, id string, t Trust) (spec nix.Spec, ok bool) {
+// projectShell is the project's dev shell, or what an id of projectAttr means, as a request to Nix: of the copy of what was
+// trusted. ok is false when it has none.
+func (e *Engine) projectShell(root, id string, t Trust) (spec nix.Spec, ok bool) {
 	attr, shell, _ := projectAttr(id)
-	var watch []string
-	for _, rel := range slices.Sorted(maps.Keys(t.Files)) {
-		watch = append(watch, filepath.Join(root, rel))
+	t.Root = root
+	dir, err := e.copyFolder(t)
+	if err != nil {
+		return spec, false
 	}
+	file := "shell.nix"
 	if isFile(filepath.Join(root, "flake.nix")) {
-		ref := "path:"
-		if _, err := os.Lstat(filepath.Join(root, ".git")); err == nil {
-			ref = "git+file://" // what git knows of it, and not all of a large tree
-		}
-		ref += (&url.URL{Path: root}).EscapedPath() // it may have a space
-		return nix.Spec{Output: nix.Output{Flake: ref, Attr: attr, Shell: shell, Watch: watch}}, true
+		file = "flake.nix"
 	}
-	file := filepath.Join(root, "shell.nix")
-	return nix.Spec{Output: nix.Output{File: file, Attr: attr, Shell: shell, Watch: watch}}, isFile(file)
+	out := nix.Output{Attr: attr, Shell: shell, Name: strings.TrimSuffix(filepath.Join(root, file)+"#"+attr, "#")}
+	for _, rel := range slices.Sorted(maps.Keys(t.Files)) {
+		out.Watch = append(out.Watch, filepath.Join(root, rel))
+	}
+	if file == "flake.nix" {
+		out.Flake = "path:" + (&url.URL{Path: dir}).EscapedPath() // it may have a space
+		return nix.Spec{Output: out}, true
+	}
+	out.File, out.Restricted, out.Fetched = filepath.Join(dir, file), true, copiedAddresses(dir, t)
+	return nix.Spec{Output: out, Nixpkgs: e.nixpkgs(dir)}, isFile(filepath.Join(root, file))
 }
 
 func isFile(path string) bool {
@@ -185,27 +160,29 @@ func isFile(path string) bool {
 // anew, every file must be as it was trusted.
 func (e *Engine) project(root, id string) (nix.Spec, error) {
 	t, ok := e.trusted(root)
-	spec, has := projectShell(root, id, t)
+	spec, has := e.projectShell(root, id, t)
 	switch {
 	case !has:
 		return spec, bad("it is made of the project's flake.nix or shell.nix", "the project %s has no dev shell", root)
 	case !ok:
 		return spec, untrusted("was not trusted yet")
 	}
-	if spec.Output.File != "" {
-		spec.Nixpkgs = e.nixpkgs(root)
-	}
 	if store, err := e.store(root); err == nil {
 		if _, built := store.Cached(spec); built {
 			return spec, nil
 		}
 	}
-	return spec, unchanged(root, t)
+	if err := unchanged(root, t); err != nil {
+		return spec, err
+	}
+	err := e.copyTrust(t)
+	spec, _ = e.projectShell(root, id, t) // with the addresses of the copy
+	return spec, err
 }
 
 // unchanged refuses Nix code that is not what was trusted.
 func unchanged(root string, t Trust) error {
-	now, err := nixCode(root)
+	now, err := nixCode(root, t.With)
 	if err != nil {
 		return bad("", "the project's Nix code: %v", err)
 	}

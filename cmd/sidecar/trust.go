@@ -16,7 +16,7 @@ import (
 )
 
 func trustCommand(f *flags, t terminal) *cobra.Command {
-	revoke := false
+	revoke, with := false, []string(nil)
 	c := showCommand("trust", "Trust the project's Nix code as it is now, so that its dev shell can be the environment of runs", t, func(context.Context) (any, string, error) {
 		e, root, err := f.open(t)
 		if err != nil {
@@ -30,7 +30,7 @@ func trustCommand(f *flags, t terminal) *cobra.Command {
 			}
 			return map[string]string{"revoked": root}, "no longer trusted: " + root + "\n", err
 		}
-		trust, err := e.Trust(root)
+		trust, err := e.Trust(root, with...)
 		var b strings.Builder
 		for _, rel := range slices.Sorted(maps.Keys(trust.Files)) {
 			_, _ = fmt.Fprintf(&b, "%s  %s\n", trust.Files[rel][:12], oneLine(rel))
@@ -38,6 +38,7 @@ func trustCommand(f *flags, t terminal) *cobra.Command {
 		return trust, b.String() + "trusted as it is now; a change has to be trusted anew. `sidecar run --environment project` uses it\n", err
 	})
 	c.Flags().BoolVar(&revoke, "revoke", false, "take it back")
+	c.Flags().StringArrayVar(&with, "with", nil, "also a `FILE` or folder that the code reads by a computed path, from the project's root")
 	c.AddCommand(trustListCommand(f, t))
 	return c
 }
