@@ -145,6 +145,9 @@ func (t *tree) rewalk(ctx context.Context, afresh bool) error {
 		t.short, t.retried = "", time.Now()
 	}
 	t.rewalking, t.flooded = true, lost == tooMany
+	for r := range t.runs {
+		clear(r.knew.ways)
+	}
 	t.unkept, t.wereUnkept = map[unkept]int{}, t.unkept
 	tops := append([]*node(nil), t.tops...)
 	t.mu.Unlock()
