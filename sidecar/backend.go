@@ -7,23 +7,42 @@ import (
 	"code.sidecar.dev/sidecar/protocol"
 )
 
-// bubblewrap is the configured bwrap, or the first on PATH outside the workspace at root, which is remembered.
+// askedBwrap is what bubblewrap is looked for by: the setting, or PATH; and what was known of folders that runs write.
+type askedBwrap struct {
+	root, path, set string
+	record          int64
+}
+
+// bubblewrap is the configured bwrap, or the first on PATH where no run can have put it, for the workspace at root. It is
+// remembered.
 func (e *Engine) bubblewrap(root string) (string, error) {
-	if set := e.settings.Sandbox.Bubblewrap; set != "" {
-		return set, nil
-	}
-	key := [2]string{root, e.getenv("PATH")}
+	m, set := e.programs(root), e.settings.Sandbox.Bubblewrap
+	asked := askedBwrap{root, m.Path, set, m.Record}
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	if file := e.bwrap[key]; file != "" {
+	file := e.bwrap[asked]
+	e.mu.Unlock()
+	if file != "" {
 		if _, err := os.Stat(file); err == nil {
 			return file, nil
 		}
 	}
-	if file, ok := host.Tool(host.Machine{Path: key[1], Home: e.home, Getenv: e.getenv, Dir: root}, "bwrap"); ok {
-		e.bwrap[key] = file
-		return file, nil
+	if file = set; set != "" {
+		if err := refusedProgram(m, "sandbox.bubblewrap", set); err != nil {
+			return "", err
+		}
+	} else if file, _ = host.Tool(m, "bwrap"); file == "" {
+		return "", noBubblewrap()
 	}
-	return "", &protocol.Error{Kind: protocol.BackendMissing, Message: "bubblewrap (bwrap) is not on PATH, and nothing runs without a sandbox",
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.bwrap) >= maxStores {
+		clear(e.bwrap)
+	}
+	e.bwrap[asked] = file
+	return file, nil
+}
+
+func noBubblewrap() error {
+	return &protocol.Error{Kind: protocol.BackendMissing, Message: "bubblewrap (bwrap) is not on PATH where no runs write, and nothing runs without a sandbox",
 		Hint: "install it (apt-get install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap, apk add bubblewrap), then ask `sidecar doctor`"}
 }

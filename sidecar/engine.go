@@ -80,7 +80,7 @@ type machinery struct {
 	guards  map[guarded]*sharedGuard
 	trimmer *time.Timer // trims the guards
 	facts   map[learned]*facts
-	bwrap   map[[2]string]string // where bubblewrap is, by workspace and PATH
+	bwrap   map[askedBwrap]string // where bubblewrap is
 	ledger  *hold.Ledger
 	tidied  time.Time // when outputs were last pruned
 	pending pendingFindings
@@ -109,7 +109,7 @@ type machinery struct {
 
 // New makes an engine. It touches nothing yet.
 func New(o Options) *Engine {
-	m := &machinery{state: o.StateDir, log: o.Log, found: o.Found, history: o.History, guards: map[guarded]*sharedGuard{}, facts: map[learned]*facts{}, bwrap: map[[2]string]string{}, stores: map[string]*nix.Store{}}
+	m := &machinery{state: o.StateDir, log: o.Log, found: o.Found, history: o.History, guards: map[guarded]*sharedGuard{}, facts: map[learned]*facts{}, bwrap: map[askedBwrap]string{}, stores: map[string]*nix.Store{}}
 	m.life, m.end = context.WithCancel(context.Background())
 	e := &Engine{settings: config.Defaults(), getenv: o.Getenv, home: o.Home, machinery: m}
 	if o.Settings != nil {

@@ -347,12 +347,12 @@ func (e *Engine) nixpkgs(root string) nix.Source {
 // hasNix says whether there is a nix to be asked; whether it can do what is needed shows when it is.
 func (e *Engine) hasNix(root string) bool { return e.nixProgram(root) != "" }
 
-// nixProgram is the configured nix, or the first on PATH outside the workspace.
+// nixProgram is the configured nix, or the first on PATH where no run can have put it.
 func (e *Engine) nixProgram(root string) string {
 	if set := e.settings.Nix.Program; set != "" {
 		return set
 	}
-	file, _ := host.Tool(host.Machine{Path: e.getenv("PATH"), Home: e.home, Getenv: e.getenv, Dir: root}, "nix")
+	file, _ := host.Tool(e.programs(root), "nix")
 	return file
 }
 
@@ -362,12 +362,18 @@ func (e *Engine) store(root string) (*nix.Store, error) {
 	if program == "" {
 		return nil, &nix.MissingError{Path: e.getenv("PATH")}
 	}
+	machine := e.programs(root)
+	if set := e.settings.Nix.Program; set != "" {
+		if err := refusedProgram(machine, "nix.program", set); err != nil {
+			return nil, err
+		}
+	}
 	cache, err := config.CacheDir()
 	if err != nil {
 		return nil, err
 	}
 	n := e.settings.Nix
-	o := nix.Options{Dir: filepath.Join(cache, "nix"), Program: program, Path: host.SearchPath(host.Machine{Path: e.getenv("PATH"), Home: e.home, Getenv: e.getenv, Dir: root}), Root: n.Store, Substituters: n.Substituters,
+	o := nix.Options{Dir: filepath.Join(cache, "nix"), Program: program, Path: host.SearchPath(machine), Root: n.Store, Substituters: n.Substituters,
 		TrustedKeys: n.TrustedKeys, Builders: n.Builders, Offline: n.Offline, Limit: n.BuildTimeout}
 	for _, name := range nix.Passed {
 		if value := e.getenv(name); value != "" {

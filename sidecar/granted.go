@@ -10,6 +10,7 @@ import (
 	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sidecar/config"
 	"code.sidecar.dev/sidecar/declared"
+	"code.sidecar.dev/sidecar/env/host"
 	"code.sidecar.dev/sidecar/protocol"
 )
 
@@ -185,15 +186,19 @@ func (e *Engine) declare(ctx context.Context, g *granted, r Request, a protocol.
 	}
 	mounts = declared.Arrange(append(mounts, asked...))
 	g.mounts = append(slices.Clone(mounts), listening...)
-	g.env, err = declared.Environment(ctx, "profiles."+g.name+".env", g.profile.Env, h, mounts, declared.Exec(e.environ()))
+	g.env, err = declared.Environment(ctx, "profiles."+g.name+".env", g.profile.Env, h, mounts, declared.Exec(e.environ(root)))
 	return err
 }
 
-// environ is the person's environment as programs that are asked for a value have it.
-func (e *Engine) environ() []string {
+// environ is the person's environment as programs that are asked for a value have it. They may look for others on PATH.
+func (e *Engine) environ(root string) []string {
 	var out []string
 	for _, name := range []string{"HOME", "PATH", "USER", "LOGNAME", "LANG", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "DBUS_SESSION_BUS_ADDRESS", "SSH_AUTH_SOCK", "GNUPGHOME", "DISPLAY", "WAYLAND_DISPLAY"} {
-		if value := e.getenv(name); value != "" {
+		value := e.getenv(name)
+		if name == "PATH" {
+			value = host.SearchPath(e.programs(root))
+		}
+		if value != "" {
 			out = append(out, name+"="+value)
 		}
 	}

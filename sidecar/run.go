@@ -472,7 +472,7 @@ func (e *Engine) backendError(start *sandbox.StartError, dir string) error {
 	if strings.Contains(text, "execvp") {
 		text = start.Err.Error() + ": " + text
 	}
-	found := doctor.Diagnose(text, doctor.Facts(doctor.Options{Workspace: dir, Path: e.getenv("PATH"), Bubblewrap: e.settings.Sandbox.Bubblewrap}))
+	found := doctor.Diagnose(text, doctor.Facts(doctor.Options{Workspace: dir, Path: e.getenv("PATH"), Machine: e.programs(dir), Bubblewrap: e.settings.Sandbox.Bubblewrap}))
 	found.Err = start
 	return found
 }

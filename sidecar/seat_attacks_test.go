@@ -237,6 +237,7 @@ var asked = map[string]string{
 	"attacks/own-state":                     `read $HOME/.config/sidecar/config.yaml; read $HOME/.local/state/sidecar/config.yaml; make $HOME/.config/sidecar/x; unix $HOST/run/sidecar/x; look $HOST/run/sidecar`,
 	"attacks/own-state-at-home":             byServer + "asked below, with the home as the workspace (TestSeatAtHome)",
 	"attacks/path-programs":                 byServer + "programs of the host are not looked for in the workspace",
+	"attacks/path-programs-elsewhere":       byServer + "nor in a folder that runs of any project could write (TestTool)",
 	"attacks/priority":                      `op system-sched`,
 	"attacks/proc-one":                      linuxOnly + "/proc",
 	"attacks/ptrace-first":                  `info others; op mach-priv-task-port; op system-debug`,

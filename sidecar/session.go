@@ -105,5 +105,7 @@ func (e *Engine) machine(root string) host.Machine {
 	if path == "" {
 		path = e.getenv("PATH")
 	}
-	return host.Machine{Path: path, Home: e.home, Getenv: e.getenv, Dir: root}
+	m := e.programs(root)
+	m.Path = path
+	return m
 }

@@ -20,15 +20,16 @@ func (e *Engine) Worktrees(root string) (*linked.Trees, error) {
 	if err != nil {
 		return nil, err
 	}
-	git, ok := host.Tool(e.machine(root), "git")
+	machine := e.machine(root)
+	git, ok := host.Tool(machine, "git")
 	if !ok {
-		return nil, &protocol.Error{Kind: protocol.BackendMissing, Message: "no git is on PATH outside of the project", Hint: "install git"}
+		return nil, &protocol.Error{Kind: protocol.BackendMissing, Message: "no git is on PATH where no runs write", Hint: "install git"}
 	}
 	state, err := config.StateDir()
 	if err != nil {
 		return nil, err
 	}
-	trees, err := linked.Open(ws, linked.Options{Folder: filepath.Join(state, worktrees), Git: git, Path: host.SearchPath(e.machine(root))})
+	trees, err := linked.Open(ws, linked.Options{Folder: filepath.Join(state, worktrees), Git: git, Path: host.SearchPath(machine)})
 	return trees, WorktreeError(err)
 }
 

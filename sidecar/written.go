@@ -4,10 +4,15 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"code.sidecar.dev/sandbox"
+	"code.sidecar.dev/sidecar/config"
+	"code.sidecar.dev/sidecar/env/host"
 	"code.sidecar.dev/sidecar/protocol"
 	"code.sidecar.dev/workspace"
 )
@@ -38,12 +43,50 @@ func (e *Engine) noteWritten(folders ...string) error {
 
 // written says whether runs could write a folder once. Where that cannot be found out it is taken for so.
 func (e *Engine) written(folder string) bool {
-	file, err := e.writtenFile(folder)
-	if err != nil {
-		return true
+	state, err := e.stateDir()
+	return err != nil || writtenIn(state, folder)
+}
+
+func writtenIn(state, folder string) bool {
+	_, err := os.Lstat(noteOf(state, folder))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// withRecord is a machine that knows which folders runs could write. What is remembered of it holds until another one is noted,
+// which changes the time of the folder with the notes: asking for that is all that a run costs.
+func withRecord(m host.Machine, state string, err error) host.Machine {
+	m.Written = func(folder string) bool { return err != nil || writtenIn(state, folder) }
+	if info, err := os.Lstat(filepath.Join(state, writtenFolder)); err == nil {
+		m.Record = info.ModTime().UnixNano()
 	}
-	_, err = os.Lstat(file)
-	return err == nil
+	return m
+}
+
+// Machine is this machine for what the program itself executes in the project at root, "" for none.
+func Machine(root string) host.Machine {
+	m := host.This(root)
+	m.Getenv = host.Wider(runtime.GOOS, m.Getenv, m.Home)
+	m.Path = m.Getenv("PATH")
+	state, err := config.StateDir()
+	return withRecord(m, state, err)
+}
+
+// programs is the machine in which programs are found that sidecar itself executes.
+func (e *Engine) programs(root string) host.Machine {
+	state, err := e.stateDir()
+	return withRecord(host.Machine{Path: e.getenv("PATH"), Home: e.home, Getenv: e.getenv, Dir: root}, state, err)
+}
+
+// refusedProgram says why a program that a setting names is not executed, nil where it may be.
+func refusedProgram(m host.Machine, setting, path string) error {
+	if !host.NewTools(m).Planted(path) {
+		return nil
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil // which is said where it is started
+	}
+	return &protocol.Error{Kind: protocol.Denied, Message: setting + " names " + path + ", which runs can write or once could, and would be started outside of the sandbox",
+		Hint: "name one elsewhere, or leave it out for the first on PATH"}
 }
 
 // borrows are the object stores outside that a run is shown, since the repository borrows from them. Where a repository lies
@@ -97,6 +140,10 @@ func (e *Engine) writtenFile(folder string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return noteOf(state, folder), nil
+}
+
+func noteOf(state, folder string) string {
 	sum := sha256.Sum256([]byte(folder))
-	return filepath.Join(state, writtenFolder, hex.EncodeToString(sum[:8])), nil
+	return filepath.Join(state, writtenFolder, hex.EncodeToString(sum[:8]))
 }

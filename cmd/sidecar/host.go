@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"code.sidecar.dev/sidecar"
 	"code.sidecar.dev/sidecar/config"
 	"code.sidecar.dev/sidecar/protocol"
 	"code.sidecar.dev/sidecar/remote"
@@ -99,7 +100,11 @@ func (f *flags) elsewhere(c *cobra.Command, args []string, t terminal) error {
 
 // host is another machine as the settings have it: the person's own, whatever the project.
 func (f *flags) host(name string) (remote.Host, error) {
-	h := remote.Host{Name: name, Program: f.hostProgram}
+	here := "" // what --workspace names is there
+	if dir, err := os.Getwd(); err == nil {
+		here, _ = sidecar.Root(dir)
+	}
+	h := remote.Host{Name: name, Program: f.hostProgram, Machine: sidecar.Machine(here)}
 	if h.Program != "" {
 		return h, nil
 	}

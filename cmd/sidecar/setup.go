@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"code.sidecar.dev/sidecar"
+	"code.sidecar.dev/sidecar/env/host"
 	"code.sidecar.dev/sidecar/protocol"
 	"code.sidecar.dev/sidecar/setup"
 )
@@ -163,10 +164,12 @@ func ownPath() string {
 	if err != nil {
 		return setup.Name
 	}
-	if found, err := exec.LookPath(setup.Name); err == nil && sameProgram(found, own) {
-		if whole, err := filepath.Abs(found); err == nil {
-			return whole
-		}
+	here := ""
+	if dir, err := os.Getwd(); err == nil {
+		here, _ = sidecar.Root(dir)
+	}
+	if found, ok := host.Tool(sidecar.Machine(here), setup.Name); ok && sameProgram(found, own) { // a run's link might lead elsewhere later
+		return found
 	}
 	return own
 }

@@ -132,6 +132,7 @@ func (f *flags) doctorOptions() doctor.Options {
 	if root, err := sidecar.Root(dir); err == nil {
 		o.Workspace = root
 	}
+	o.Machine = sidecar.Machine(o.Workspace)
 	settings, _, err := config.Load(config.Sources{Explicit: f.config, Project: o.Workspace})
 	if err != nil {
 		o.Settings = err.Error()

@@ -99,7 +99,7 @@ func nested(string, Machine) (string, string) {
 func missing(_ string, m Machine) (string, string) {
 	message := "starting a sandbox: bubblewrap is not installed: no program \"bwrap\" on PATH"
 	if len(m.Bubblewrap.Skipped) > 0 {
-		message += fmt.Sprintf(" outside the workspace (%q lies in it and is never run)", m.Bubblewrap.Skipped[0])
+		message += fmt.Sprintf(" where neither runs nor other users write (%q is never run)", m.Bubblewrap.Skipped[0])
 	}
 	if m.Bubblewrap.Problem != "" { // of the setting
 		return "starting a sandbox: " + m.Bubblewrap.Problem, "correct the setting sandbox.bubblewrap, or take it out"

@@ -79,7 +79,7 @@ func TestDiagnose(t *testing.T) {
 		"missing, who knows where": {"", Machine{OS: "linux", UID: 1},
 			`bubblewrap is not installed: no program "bwrap" on PATH`, "install it: install the package bubblewrap of your distribution"},
 		"only in the workspace": {"", with(debian12(), func(m *Machine) { m.Bubblewrap = Program{Skipped: []string{"/ws/bin/bwrap"}} }),
-			`bubblewrap is not installed: no program "bwrap" on PATH outside the workspace ("/ws/bin/bwrap" lies in it and is never run)`,
+			`bubblewrap is not installed: no program "bwrap" on PATH where neither runs nor other users write ("/ws/bin/bwrap" is never run)`,
 			"install it: sudo apt-get install -y bubblewrap"},
 		"too old": {noSize, with(debian12(), func(m *Machine) { m.Bubblewrap.Version = "0.4.1" }),
 			`bubblewrap is too old: /usr/bin/bwrap, version 0.4.1, says "bwrap: Unknown option --size"; want 0.8.0 or newer`,

@@ -211,7 +211,7 @@ func skipped(p Program) string {
 	if len(p.Skipped) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" outside the workspace (%q lies in it and is never run)", p.Skipped[0])
+	return fmt.Sprintf(" where neither runs nor other users write (%q is never run)", p.Skipped[0])
 }
 
 // wantNix is what current nixpkgs asks for.

@@ -145,7 +145,7 @@ func TestChecks(t *testing.T) {
 		"cgroups beside": {func(m *Machine) {
 			m.Cgroup.Facts = cgroup.Facts{Mounted: true, Dir: "/sys/fs/cgroup/init", Others: true, Above: cgroup.Node{Writable: true, Enabled: []string{"memory", "pids"}}}
 		}, Check{"cgroups", OK, "v2; each run is held to its memory and processes by one of its own", ""}},
-		"no git":     {func(m *Machine) { m.Git = Program{Skipped: []string{"/ws/bin/git"}} }, Check{"git", Warn, `not found on PATH outside the workspace ("/ws/bin/git" lies in it and is never run); sidecar reads repositories itself, and runs have no git`, "sudo dnf install -y git"}},
+		"no git":     {func(m *Machine) { m.Git = Program{Skipped: []string{"/ws/bin/git"}} }, Check{"git", Warn, `not found on PATH where neither runs nor other users write ("/ws/bin/git" is never run); sidecar reads repositories itself, and runs have no git`, "sudo dnf install -y git"}},
 		"old git":    {func(m *Machine) { m.Git.Version = "2.25.1" }, Check{"git", Warn, "2.25.1 at /usr/bin/git; before 2.31.0 it takes no settings from the environment, so more commands fail on the read-only config", "sudo dnf install -y git"}},
 		"broken git": {func(m *Machine) { m.Git.Problem = "no" }, Check{"git", Warn, "/usr/bin/git: no", "reinstall it: sudo dnf install -y git"}},
 		"no group": {func(m *Machine) {

@@ -10,6 +10,7 @@ import (
 
 	"code.sidecar.dev/sandbox/cgroup"
 	"code.sidecar.dev/sidecar/config"
+	"code.sidecar.dev/sidecar/env/host"
 )
 
 // Options say what to look at.
@@ -18,6 +19,8 @@ type Options struct {
 	Workspace string
 	// Path is where programs are looked up; empty is PATH of this process.
 	Path string
+	// Machine knows where runs write, whose programs are never executed, either; its folder is Workspace.
+	Machine host.Machine
 	// Bubblewrap is the program that the config names; empty is the first on Path.
 	Bubblewrap string
 	// Settings is what is wrong with sidecar's settings; empty is nothing.
@@ -32,11 +35,13 @@ func Facts(o Options) Machine {
 		path = os.Getenv("PATH")
 	}
 	m.Workspace, m.Settings = o.Workspace, o.Settings
-	m.Bubblewrap = find("bwrap", path, o.Workspace)
+	o.Machine.Dir = o.Workspace
+	tools := host.NewTools(o.Machine)
+	m.Bubblewrap = find("bwrap", path, tools)
 	if o.Bubblewrap != "" {
-		m.Bubblewrap = named(o.Bubblewrap, o.Workspace)
+		m.Bubblewrap = named(o.Bubblewrap, tools)
 	}
-	m.Git, m.Nix = find("git", path, o.Workspace), find("nix", path, o.Workspace)
+	m.Git, m.Nix = find("git", path, tools), find("nix", path, tools)
 	return m
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"code.sidecar.dev/sandbox/cgroup"
+	"code.sidecar.dev/sidecar/env/host"
 	"github.com/adrg/xdg"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -118,10 +119,10 @@ func TestCgroups(t *testing.T) {
 // TestFind: no way leads to a program of the workspace.
 func TestFind(t *testing.T) {
 	root := tree(t, map[string]string{"ws/bin/bwrap": "#!/bin/sh\n", "host/bwrap": "#!/bin/sh\n", "text/bwrap": "", "folder/bwrap/x": ""})
-	ws, host := filepath.Join(root, "ws"), filepath.Join(root, "host")
+	ws, outside := filepath.Join(root, "ws"), filepath.Join(root, "host")
 	for from, to := range map[string]string{
-		"linked/bwrap": ws + "/bin/bwrap", "twice/bwrap": root + "/linked/bwrap", "ok/bwrap": host + "/bwrap",
-		"dirlink": ws + "/bin", "wslink": ws, "ws/out": host,
+		"linked/bwrap": ws + "/bin/bwrap", "twice/bwrap": root + "/linked/bwrap", "ok/bwrap": outside + "/bwrap",
+		"dirlink": ws + "/bin", "wslink": ws, "ws/out": outside,
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, from)), 0o755); err != nil {
 			t.Fatal(err)
@@ -138,9 +139,9 @@ func TestFind(t *testing.T) {
 		path, workspace string
 		want            Program
 	}{
-		"host":              {"host", ws, Program{Path: host + "/bwrap", Link: host + "/bwrap"}},
-		"link to host":      {"ok", ws, Program{Path: host + "/bwrap", Link: root + "/ok/bwrap"}},
-		"workspace first":   {"ws/bin:host", ws, Program{Path: host + "/bwrap", Link: host + "/bwrap", Skipped: []string{ws + "/bin/bwrap"}}},
+		"host":              {"host", ws, Program{Path: outside + "/bwrap", Link: outside + "/bwrap"}},
+		"link to host":      {"ok", ws, Program{Path: outside + "/bwrap", Link: root + "/ok/bwrap"}},
+		"workspace first":   {"ws/bin:host", ws, Program{Path: outside + "/bwrap", Link: outside + "/bwrap", Skipped: []string{ws + "/bin/bwrap"}}},
 		"link to workspace": {"linked", ws, Program{Skipped: []string{root + "/linked/bwrap"}}},
 		"link to a link":    {"twice", ws, Program{Skipped: []string{root + "/twice/bwrap"}}},
 		"linked folder":     {"dirlink", ws, Program{Skipped: []string{root + "/dirlink/bwrap"}}},
@@ -154,13 +155,13 @@ func TestFind(t *testing.T) {
 			for dir := range strings.SplitSeq(tc.path, ":") {
 				dirs = append(dirs, filepath.Join(root, dir))
 			}
-			got := find("bwrap", strings.Join(dirs, ":"), tc.workspace)
+			got := find("bwrap", strings.Join(dirs, ":"), host.NewTools(host.Machine{Dir: tc.workspace}))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
 	}
-	if got := find("bwrap", ".::bin", ""); got.Path != "" {
+	if got := find("bwrap", ".::bin", host.NewTools(host.Machine{})); got.Path != "" {
 		t.Errorf("a relative PATH led to %s", got.Path)
 	}
 }
@@ -170,10 +171,10 @@ func TestNamed(t *testing.T) {
 	ws := filepath.Join(root, "ws")
 	for path, want := range map[string]Program{
 		root + "/host/bwrap": {Path: root + "/host/bwrap", Link: root + "/host/bwrap"},
-		ws + "/bwrap":        {Problem: fmt.Sprintf("sandbox.bubblewrap names %q, which lies in the workspace and is never run", ws+"/bwrap")},
+		ws + "/bwrap":        {Problem: fmt.Sprintf("sandbox.bubblewrap names %q, which lies where runs write and is never run", ws+"/bwrap")},
 		root + "/none":       {Problem: fmt.Sprintf("sandbox.bubblewrap names %q, which is no program", root+"/none")},
 	} {
-		if diff := cmp.Diff(want, named(path, ws)); diff != "" {
+		if diff := cmp.Diff(want, named(path, host.NewTools(host.Machine{Dir: ws}))); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	}

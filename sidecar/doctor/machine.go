@@ -73,7 +73,7 @@ type Program struct {
 	// Path is the real file; empty when there is none. Link is how it was found, which may be a link to Path, and
 	// is what programs that are many in one go by.
 	Path, Link string
-	// Skipped are those on PATH that were passed over because they lie in the workspace.
+	// Skipped are those on PATH that were passed over because they lie where runs, or other users, write.
 	Skipped []string
 	// Version is "0.8.0"; empty when it was not asked, or did not say.
 	Version string

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"code.sidecar.dev/sandbox/cgroup"
+	"code.sidecar.dev/sidecar/env/host"
 )
 
 // patience is how long any program may take to answer.
@@ -87,7 +88,8 @@ func try(ctx context.Context, m Machine) Trial {
 		return Trial{}
 	}
 	const programs = "/usr/bin:/bin:/run/current-system/sw/bin"
-	program := find("true", programs, m.Workspace)
+	tools := host.NewTools(host.Machine{Dir: m.Workspace})
+	program := find("true", programs, tools)
 	if program.Path == "" {
 		return Trial{Stderr: "there is no program \"true\" to run inside"}
 	}
@@ -96,7 +98,7 @@ func try(ctx context.Context, m Machine) Trial {
 	if a.err != nil && strings.TrimSpace(a.stderr) == "" {
 		t.Stderr = a.err.Error()
 	}
-	if cat := find("cat", programs, m.Workspace); t.OK && m.AppArmor && cat.Path != "" {
+	if cat := find("cat", programs, tools); t.OK && m.AppArmor && cat.Path != "" {
 		t.Label = strings.TrimSpace(execute(ctx, nil, m.Bubblewrap.Path, inSandbox(cat.Link, "/proc/self/attr/current")...).stdout)
 	}
 	return t

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+
+	"code.sidecar.dev/sidecar/env/host"
 )
 
-// find looks a program up on a PATH, passing over what lies in the workspace: a file of the project would run on
+// find looks a program up on a PATH, passing over what lies where runs write: a file of a project would run on
 // the host, with the person's rights. Path is the real file, so that a link cannot change between now and later.
-func find(name, searchPath, workspace string) Program {
+func find(name, searchPath string, tools *host.Tools) Program {
 	var p Program
 	for _, dir := range filepath.SplitList(searchPath) {
 		if !filepath.IsAbs(dir) {
@@ -19,7 +20,7 @@ func find(name, searchPath, workspace string) Program {
 		if !ok {
 			continue
 		}
-		if inside(dir, workspace) || inside(found.Path, workspace) {
+		if !tools.Safe(found.Link) {
 			p.Skipped = append(p.Skipped, filepath.Join(dir, name))
 			continue
 		}
@@ -30,13 +31,13 @@ func find(name, searchPath, workspace string) Program {
 }
 
 // named is a program that the config names by its path.
-func named(path, workspace string) Program {
+func named(path string, tools *host.Tools) Program {
 	p, ok := resolve(path)
 	switch {
 	case !ok:
 		return Program{Problem: fmt.Sprintf("sandbox.bubblewrap names %q, which is no program", path)}
-	case inside(path, workspace) || inside(p.Path, workspace):
-		return Program{Problem: fmt.Sprintf("sandbox.bubblewrap names %q, which lies in the workspace and is never run", path)}
+	case tools.Planted(path):
+		return Program{Problem: fmt.Sprintf("sandbox.bubblewrap names %q, which lies where runs write and is never run", path)}
 	}
 	return p
 }
@@ -52,25 +53,4 @@ func resolve(path string) (Program, bool) {
 		return Program{}, false
 	}
 	return Program{Path: real, Link: path, Setuid: info.Mode()&os.ModeSetuid != 0}, true
-}
-
-// inside says that path is root or below it, also when either is reached through links.
-func inside(path, root string) bool {
-	if root == "" {
-		return false
-	}
-	return below(path, root) || below(realPath(path), realPath(root))
-}
-
-func below(path, root string) bool {
-	rel, err := filepath.Rel(root, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
-}
-
-// realPath resolves what can be resolved.
-func realPath(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return path
 }

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"time"
 
+	"code.sidecar.dev/sidecar/env/host"
 	"code.sidecar.dev/sidecar/protocol"
 	"code.sidecar.dev/workspace/linked"
 )
@@ -20,6 +22,8 @@ type Host struct {
 	Name string
 	// Program is sidecar there; empty is "sidecar", on the PATH that ssh gives to commands. ~/ is the home folder there.
 	Program string
+	// Machine is this one, which says where ssh is; without a PATH it is looked for on the process's own.
+	Machine host.Machine
 	// Batch has ssh ask for nothing: no password, no passphrase, no unknown key.
 	Batch bool
 
@@ -40,15 +44,20 @@ func (h Host) command() (*exec.Cmd, error) {
 	if err := checkName(h.Name); err != nil {
 		return nil, err
 	}
-	ssh, err := exec.LookPath("ssh")
-	if err != nil {
-		return nil, &protocol.Error{Kind: protocol.BackendMissing, Message: "--host: no ssh to reach " + h.Name + " with: " + err.Error(), Hint: "install it (Debian, Ubuntu: apt-get install openssh-client) and have it on your PATH", Err: err}
+	if h.Machine.Path == "" {
+		h.Machine = host.This("")
+	}
+	ssh, ok := host.Tool(h.Machine, "ssh")
+	if !ok {
+		return nil, &protocol.Error{Kind: protocol.BackendMissing, Message: "--host: no ssh to reach " + h.Name + " with is on PATH where no runs write", Hint: "install it (Debian, Ubuntu: apt-get install openssh-client) and have it on your PATH"}
 	}
 	args := append([]string{"-c", started, ssh}, options...)
 	if h.Batch {
 		args = append(args, "-oBatchMode=yes")
 	}
-	return exec.Command("/bin/sh", append(args, "--", h.Name, h.program()+" connect")...), nil
+	cmd := exec.Command("/bin/sh", append(args, "--", h.Name, h.program()+" connect")...)
+	cmd.Env = append(os.Environ(), "PATH="+host.SearchPath(h.Machine)) // a ProxyCommand looks for others
+	return cmd, nil
 }
 
 // program is sidecar there as a word of a POSIX shell.

@@ -17,8 +17,11 @@ type Cache struct {
 	answers map[cacheKey]answer
 }
 
-// cacheKey is a Machine without its function.
-type cacheKey struct{ path, home, dir, root string }
+// cacheKey is a Machine without its functions.
+type cacheKey struct {
+	path, home, dir, root string
+	record                int64
+}
 
 // answer is a remembered environment and what it depended on.
 type answer struct {
@@ -36,7 +39,7 @@ func Cached(m Machine) env.Environment { return cached.Find(m) }
 
 // Find is the remembered answer, or a new one.
 func (c *Cache) Find(m Machine) env.Environment {
-	key := cacheKey{m.Path, m.Home, m.Dir, m.Root}
+	key := cacheKey{m.Path, m.Home, m.Dir, m.Root, m.Record}
 	c.mu.Lock()
 	known, ok := c.answers[key]
 	c.mu.Unlock()

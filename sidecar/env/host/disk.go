@@ -66,17 +66,23 @@ func (d *disk) note(path string) {
 // real resolves every symbolic link of path, below root. hops are the paths that it leads through, each as a
 // link spells it, path itself first.
 func (d *disk) real(path string) (resolved string, hops []string, err error) {
+	resolved, hops, _, err = d.walk(path)
+	return resolved, hops, err
+}
+
+// walk is real, and where the links lie that it followed.
+func (d *disk) walk(path string) (resolved string, hops, links []string, err error) {
 	resolved, rest := "/", strings.TrimPrefix(filepath.Clean(path), "/")
 	hops = []string{filepath.Clean(path)}
-	for links := 0; rest != ""; {
+	for rest != "" {
 		var name string
 		name, rest, _ = strings.Cut(rest, "/")
 		next := filepath.Join(resolved, name)
 		target, err := os.Readlink(d.at(next))
 		switch {
 		case err == nil:
-			if links++; links > maxLinks {
-				return "", nil, &fs.PathError{Op: "resolve", Path: path, Err: syscall.ELOOP}
+			if links = append(links, next); len(links) > maxLinks {
+				return "", nil, nil, &fs.PathError{Op: "resolve", Path: path, Err: syscall.ELOOP}
 			}
 			d.note(resolved)
 			resolved, rest = step(resolved, target, rest)
@@ -84,10 +90,10 @@ func (d *disk) real(path string) (resolved string, hops []string, err error) {
 		case errors.Is(err, syscall.EINVAL): // no link
 			resolved = next
 		default:
-			return "", nil, err
+			return "", nil, nil, err
 		}
 	}
-	return resolved, hops, nil
+	return resolved, hops, links, nil
 }
 
 // step is where a link in dir leads: the folder to go on from, and the rest of the path.

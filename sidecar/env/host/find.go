@@ -27,6 +27,8 @@ type finder struct {
 	reasons map[string]string
 	// installs remembers the versions in a folder.
 	installs map[string][]string
+	// judged remembers what Machine.Written said of a folder.
+	judged map[string]bool
 }
 
 // spelled is a folder under both of its names.
@@ -73,6 +75,7 @@ func newFinder(m Machine) *finder {
 		origin:    map[string]string{},
 		reasons:   map[string]string{},
 		installs:  map[string][]string{},
+		judged:    map[string]bool{},
 	}
 	f.workspace, f.home = f.spell(m.Dir), f.spell(m.Home)
 	f.folders = f.pathFolders()

@@ -23,6 +23,10 @@ type Machine struct {
 	Getenv func(string) string
 	// Dir is the workspace's root.
 	Dir string
+	// Written says whether runs could ever write a folder, as in another project; nil knows of none. Record changes
+	// whenever it may answer otherwise.
+	Written func(folder string) bool
+	Record  int64
 	// Root stands for /, for tests; "" is the real one.
 	Root string
 }

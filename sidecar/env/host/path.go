@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"code.sidecar.dev/sidecar/env"
 )
@@ -105,33 +104,4 @@ func (f *finder) sandboxPath() []string {
 	}
 	add(standard...)
 	return path
-}
-
-// Tool finds a program that sidecar itself is to execute, outside of any sandbox ("git", "bwrap"). Folders of
-// PATH inside the workspace are passed over: a run can put programs there.
-func Tool(m Machine, name string) (string, bool) {
-	f := newFinder(m)
-	for _, dir := range f.folders {
-		path := filepath.Join(dir.path, name)
-		if f.workspace.holds(dir.path) || f.workspace.holds(dir.real) || !f.executable(path) {
-			continue
-		}
-		if real, _, err := f.real(path); err == nil && !f.workspace.holds(real) {
-			return path, true
-		}
-	}
-	return "", false
-}
-
-// SearchPath is the PATH for a program of the host that itself looks for others (nix starts git): without the folders
-// that lie in the workspace, and without relative ones.
-func SearchPath(m Machine) string {
-	f := newFinder(m)
-	var dirs []string
-	for _, dir := range f.folders {
-		if filepath.IsAbs(dir.path) && !f.workspace.holds(dir.path) && !f.workspace.holds(dir.real) {
-			dirs = append(dirs, dir.path)
-		}
-	}
-	return strings.Join(dirs, string(filepath.ListSeparator))
 }

@@ -45,6 +45,8 @@ func (f *finder) locate(c candidate) (Program, error) {
 		return Program{}, fmt.Errorf("%s leads nowhere", c.name)
 	case f.workspace.holds(real):
 		return Program{Path: real}, nil
+	case f.astray(c, real):
+		return Program{}, errAstray(c.name, real)
 	case isSystem(c.name) && isSystem(real):
 		return Program{Path: c.name, Mounts: f.languageMounts("", real)}, nil
 	case launchers[filepath.Base(real)] != "":

@@ -28,6 +28,9 @@ func (f *finder) settle(c candidate) (env.Interpreter, error) {
 	if why := launchers[filepath.Base(real)]; why != "" {
 		return env.Interpreter{}, fmt.Errorf("%s is %s", c.name, why)
 	}
+	if f.astray(c, real) {
+		return env.Interpreter{}, errAstray(c.name, real)
+	}
 	if root, ok := f.virtualEnv(c); ok {
 		return f.settleVirtualEnv(c, root, real, hops)
 	}
@@ -46,6 +49,10 @@ func (f *finder) settle(c candidate) (env.Interpreter, error) {
 	interp.Mounts = mounts
 	interp.Bin = f.binOf(c, real, mounts)
 	return interp, nil
+}
+
+func errAstray(name, real string) error {
+	return fmt.Errorf("%s lies where runs of another project write and leads to %s, which is not among the programs installed; put its folder on PATH", name, real)
 }
 
 // interpreter is an interpreter without its mounts.

@@ -51,6 +51,7 @@ func (f *finder) settleVirtualEnv(c candidate, root, real string, hops []string)
 // the Python it leads to, under the names by which its links and its pyvenv.cfg call it.
 func (f *finder) virtualEnvMounts(root, real string, hops []string) ([]env.Mount, error) {
 	inside := f.workspace.holds(root)
+	strict := inside || f.foreign(root)
 	var mounts []env.Mount
 	if !inside {
 		if why := f.forbidden(root); why != "" {
@@ -67,7 +68,7 @@ func (f *finder) virtualEnvMounts(root, real string, hops []string) ([]env.Mount
 		if dir, _, err := f.real(filepath.Dir(path)); within(path, root) || err == nil && within(dir, root) {
 			continue
 		}
-		more, err := f.baseMounts(path, inside)
+		more, err := f.baseMounts(path, strict)
 		if err != nil {
 			return nil, err
 		}
@@ -76,8 +77,8 @@ func (f *finder) virtualEnvMounts(root, real string, hops []string) ([]env.Mount
 	return outermost(mounts), nil
 }
 
-// baseMounts are the mounts for a base Python under one of its names. strict is for names that the workspace's
-// files gave.
+// baseMounts are the mounts for a base Python under one of its names. strict is for names that
+// files gave which runs write.
 func (f *finder) baseMounts(name string, strict bool) ([]env.Mount, error) {
 	dir, _, err := f.real(filepath.Dir(name))
 	if err != nil {
@@ -90,7 +91,7 @@ func (f *finder) baseMounts(name string, strict bool) ([]env.Mount, error) {
 	}
 	python := candidate{lang: pythonRow, program: pythonRow.Programs[0]}
 	if strict && !f.trusted(python, real) {
-		return nil, fmt.Errorf("the virtual environment in the workspace leads to %s, which is not among the Pythons "+
+		return nil, fmt.Errorf("the virtual environment lies where runs write and leads to %s, which is not among the Pythons "+
 			"installed; put its folder on PATH", real)
 	}
 	mounts, err := f.mountsFor(python, real, hops)
@@ -132,7 +133,7 @@ func configValue(text, key string) string {
 }
 
 // trusted says whether a resolved program is one that the user has installed: of the system, of a folder of
-// PATH outside the workspace, or of a folder where a manager keeps what it installs. It must be called like the
+// PATH where no runs write, or of a folder where a manager keeps what it installs. It must be called like the
 // interpreter, since those folders hold other programs too, whose folders are not to be mounted.
 func (f *finder) trusted(c candidate, real string) bool {
 	if isSystem(real) || within(real, nixStore) {
@@ -145,7 +146,7 @@ func (f *finder) trusted(c candidate, real string) bool {
 		return true
 	}
 	for _, dir := range f.folders {
-		if !f.workspace.holds(dir.path) && !f.workspace.holds(dir.real) && filepath.Dir(real) == dir.real {
+		if !f.workspace.holds(dir.path) && !f.workspace.holds(dir.real) && !f.foreign(dir.path) && !f.foreign(dir.real) && filepath.Dir(real) == dir.real {
 			return true
 		}
 	}

@@ -38,9 +38,9 @@ func TestHostileVirtualEnv(t *testing.T) {
 	const installed = "; or install python so that it is on PATH"
 	check(t, []findCase{
 		{"its link leads to a private folder", secret + "l /home/me/ws/.venv/bin/python3 /home/me/.secret/bin/python3\nf /home/me/ws/.venv/pyvenv.cfg home = /usr/bin", venv, "python",
-			"missing: the virtual environment in the workspace leads to /home/me/.secret/bin/python3, which is not among the Pythons installed; put its folder on PATH" + installed, nil},
+			"missing: the virtual environment lies where runs write and leads to /home/me/.secret/bin/python3, which is not among the Pythons installed; put its folder on PATH" + installed, nil},
 		{"its config names one", secret + "l /home/me/ws/.venv/bin/python3 /usr/bin/python3.11\nf /home/me/ws/.venv/pyvenv.cfg home = /home/me/.aws", venv, "python",
-			"missing: the virtual environment in the workspace leads to /home/me/.aws/python3.11, which is not among the Pythons installed; put its folder on PATH" + installed, nil},
+			"missing: the virtual environment lies where runs write and leads to /home/me/.aws/python3.11, which is not among the Pythons installed; put its folder on PATH" + installed, nil},
 		{"it is a link itself", secret + "l /home/me/ws/.venv /home/me/.secret\nf /home/me/.secret/pyvenv.cfg home = /usr/bin", venv, "python",
 			"missing: /home/me/ws/.venv/bin/python3 lies in the workspace and leads out of it, to /home/me/.secret" + installed, nil},
 		{"no environment, just a link", secret + "l /home/me/ws/.venv/bin/python3 /home/me/.secret/bin/python3", venv, "python",
@@ -49,6 +49,6 @@ func TestHostileVirtualEnv(t *testing.T) {
 			"/home/me/ws/opt/python3.9, via PATH, bin /home/me/ws/.venv/bin", nil},
 		{"another program of PATH is not a Python", "x /home/me/tools/bin/sync\nd /home/me/tools/lib\nl /home/me/ws/.venv/bin/python3 /home/me/tools/bin/sync\nf /home/me/ws/.venv/pyvenv.cfg home = /usr/bin",
 			venv + ":/home/me/tools/bin", "python",
-			"missing: the virtual environment in the workspace leads to /home/me/tools/bin/sync, which is not among the Pythons installed; put its folder on PATH" + installed, nil},
+			"missing: the virtual environment lies where runs write and leads to /home/me/tools/bin/sync, which is not among the Pythons installed; put its folder on PATH" + installed, nil},
 	})
 }
