@@ -100,17 +100,31 @@ func (f *flags) elsewhere(c *cobra.Command, args []string, t terminal) error {
 
 // host is another machine as the settings have it: the person's own, whatever the project.
 func (f *flags) host(name string) (remote.Host, error) {
-	here := "" // what --workspace names is there
-	if dir, err := os.Getwd(); err == nil {
-		here, _ = sidecar.Root(dir)
-	}
-	h := remote.Host{Name: name, Program: f.hostProgram, Machine: sidecar.Machine(here)}
+	h := remote.Host{Name: name, Program: f.hostProgram, Machine: sidecar.Machine(projectHere())}
 	if h.Program != "" {
 		return h, nil
 	}
 	settings, err := personal()
 	h.Program = settings.Hosts.Program
 	return h, err
+}
+
+// projectHere is the project of the working folder; what --workspace names is on the other machine. A folder around the home
+// is none: the person's own programs lie in it, and where runs wrote there, that is noted.
+func projectHere() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	root, err := sidecar.Root(dir)
+	if err != nil {
+		return ""
+	}
+	home, _ := os.UserHomeDir()
+	if rel, err := filepath.Rel(root, resolved(home)); err == nil && filepath.IsLocal(rel) {
+		return ""
+	}
+	return root
 }
 
 // personal are the settings of this machine without a project's. --config is a file of the host's.

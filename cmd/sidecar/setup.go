@@ -164,11 +164,7 @@ func ownPath() string {
 	if err != nil {
 		return setup.Name
 	}
-	here := ""
-	if dir, err := os.Getwd(); err == nil {
-		here, _ = sidecar.Root(dir)
-	}
-	if found, ok := host.Tool(sidecar.Machine(here), setup.Name); ok && sameProgram(found, own) { // a run's link might lead elsewhere later
+	if found, ok := host.Tool(sidecar.Machine(projectHere()), setup.Name); ok && sameProgram(found, own) { // a run's link might lead elsewhere later
 		return found
 	}
 	return own
