@@ -171,7 +171,7 @@ func (x *execFlags) request(c *cobra.Command, args []string) (protocol.RunReques
 		return protocol.RunRequest{}, err
 	}
 	if x.envFile != "" {
-		if err = readVariables(x.envFile, p.Env); err != nil {
+		if err = readVariables(x.envFile, x.around(), p.Env); err != nil {
 			return protocol.RunRequest{}, err
 		}
 	}

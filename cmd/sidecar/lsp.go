@@ -36,7 +36,7 @@ func serveLSP(ctx context.Context, f *flags, t terminal) error {
 	if folder == "" {
 		folder = os.Getenv("SIDECAR_WORKSPACE")
 	}
-	err = lsp.Serve(ctx, t.in, t.out, lsp.Options{Client: f.as("editor", t), Root: sidecar.Root, Flag: folder, Dir: dir, Home: home, Outputs: outputs, Log: f.log(t)})
+	err = lsp.Serve(ctx, t.in, t.out, lsp.Options{Client: f.as("editor", t), Root: sidecar.Root, Open: sidecar.Open, Flag: folder, Dir: dir, Home: home, Outputs: outputs, Log: f.log(t)})
 	if errors.Is(err, lsp.ErrExit) {
 		return exitStatus(1)
 	}

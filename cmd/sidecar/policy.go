@@ -2,14 +2,16 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"code.sidecar.dev/sandbox"
+	"code.sidecar.dev/sidecar"
 	"code.sidecar.dev/sidecar/config"
+	"code.sidecar.dev/sidecar/declared"
 	"code.sidecar.dev/sidecar/protocol"
 )
 
@@ -46,10 +48,14 @@ func leadsInto(file, folder string) bool {
 const maxEnvFile = 8 << 20
 
 // readVariables adds what a file has: NAME=VALUE, each ended by a NUL byte, as `env -0` prints them.
-func readVariables(file string, into map[string]string) error {
-	f, err := os.Open(file)
+func readVariables(file, root string, into map[string]string) error {
+	f, err := sidecar.OpenStream(file, root)
 	if err != nil {
-		return usage("give a file that is there", fmt.Sprintf("--env-file: %v", err))
+		hint := "give a file that is there"
+		if errors.Is(err, declared.ErrLeadsOut) {
+			hint = sidecar.LeadsOutHint
+		}
+		return usage(hint, fmt.Sprintf("--env-file: %v", err))
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxEnvFile+1))

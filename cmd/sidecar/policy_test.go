@@ -27,7 +27,7 @@ func TestReadVariables(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := map[string]string{"A": "old"}
-		err := readVariables(file, got)
+		err := readVariables(file, "", got)
 		if want == nil {
 			if err == nil || strings.Contains(err.Error(), "xxx") {
 				t.Errorf("%q: %v", text, err)
@@ -38,7 +38,7 @@ func TestReadVariables(t *testing.T) {
 			t.Errorf("%q: %v, -want +got:\n%s", text, err, diff)
 		}
 	}
-	if err := readVariables(file+"none", nil); err == nil {
+	if err := readVariables(file+"none", "", nil); err == nil {
 		t.Error("a file that is not there is read")
 	}
 }

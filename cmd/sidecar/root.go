@@ -185,6 +185,19 @@ func (f *flags) folder() (dir, source string, err error) {
 	return dir, workingFolder, err
 }
 
+// around is the project's root, or "" where there is none: that is said where a run needs it.
+func (f *flags) around() string {
+	dir, _, err := f.folder()
+	if err != nil {
+		return ""
+	}
+	root, err := sidecar.Root(dir)
+	if err != nil {
+		return ""
+	}
+	return root
+}
+
 // project is the project around here, for a program that may write to it; the working folder of the request becomes where the
 // person is, if they said nothing else. The bare home folder is none unless it is named: everything in it would be writable.
 func (f *flags) project(p *protocol.RunParams) (root, source string, err error) {

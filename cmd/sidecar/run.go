@@ -17,6 +17,7 @@ import (
 	"code.sidecar.dev/sandbox"
 	"code.sidecar.dev/sidecar"
 	"code.sidecar.dev/sidecar/client"
+	"code.sidecar.dev/sidecar/declared"
 	"code.sidecar.dev/sidecar/env"
 	"code.sidecar.dev/sidecar/phases"
 	"code.sidecar.dev/sidecar/protocol"
@@ -304,7 +305,7 @@ func (r *runFlags) file(ctx context.Context, name string, p *protocol.RunParams,
 		}
 		b, err = readTyped(ctx, t.in)
 	} else {
-		b, err = readScript(name)
+		b, err = readScript(name, r.around())
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -313,6 +314,9 @@ func (r *runFlags) file(ctx context.Context, name string, p *protocol.RunParams,
 		hint := "give an existing file, or - for standard input"
 		if errors.Is(err, errTooLong) {
 			hint = "have its interpreter read it: sidecar run -- PROGRAM FILE"
+		}
+		if errors.Is(err, declared.ErrLeadsOut) {
+			hint = sidecar.LeadsOutHint
 		}
 		if errors.Is(err, fs.ErrNotExist) {
 			hint += "; for a command: sidecar run --"
@@ -360,15 +364,8 @@ func (r *runFlags) traceHint(name string) string {
 	return "; if it is to be the trace: --trace=" + linked.ShellQuote(name)
 }
 
-func readScript(name string) ([]byte, error) {
-	info, err := os.Stat(name)
-	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("is no regular file")}
-	}
-	if err != nil {
-		return nil, err
-	}
-	f, err := os.Open(name)
+func readScript(name, root string) ([]byte, error) {
+	f, err := sidecar.OpenStream(name, root)
 	if err != nil {
 		return nil, err
 	}

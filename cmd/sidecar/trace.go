@@ -3,12 +3,14 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"code.sidecar.dev/sidecar"
+	"code.sidecar.dev/sidecar/declared"
 	"code.sidecar.dev/sidecar/phases"
 	"code.sidecar.dev/sidecar/protocol"
 )
@@ -42,12 +44,25 @@ func showTrace(t terminal, to string, result protocol.RunResult) error {
 	}
 	b, err := json.Marshal(chromeTrace(result))
 	if err == nil {
-		err = os.WriteFile(to, append(b, '\n'), 0o666) //nolint:gosec // as the person's umask has it
+		err = writeTrace(to, result.Workspace, append(b, '\n'))
 	}
 	if err != nil {
-		return &protocol.Error{Kind: protocol.BadRequest, Message: fmt.Sprintf("the trace cannot be written: %v", err), Hint: "name a file that you can write, or use --trace alone", Err: err}
+		hint := "name a file that you can write, or use --trace alone"
+		if errors.Is(err, declared.ErrLeadsOut) {
+			hint = sidecar.LeadsOutHint
+		}
+		return &protocol.Error{Kind: protocol.BadRequest, Message: fmt.Sprintf("the trace cannot be written: %v", err), Hint: hint, Err: err}
 	}
 	return nil
+}
+
+func writeTrace(to, root string, text []byte) error {
+	f, err := sidecar.Create(to, root)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
 }
 
 // barWidth is how many characters the whole time has.

@@ -20,7 +20,9 @@ type way struct {
 	end string
 	// links are those that were followed, where they lie without links, and what each says.
 	links []link
-	info  fs.FileInfo
+	// absent is where the last name would lie, if that is all that does not exist.
+	absent string
+	info   fs.FileInfo
 }
 
 type link struct{ at, to string }
@@ -43,6 +45,9 @@ func (h Host) walk(path string) (way, error) {
 		next := filepath.Join(w.end, name)
 		info, err := h.lstat(next)
 		if err != nil {
+			if len(rest) == 0 && errors.Is(err, errMissing) {
+				w.absent = next
+			}
 			return w, err
 		}
 		if info.Mode()&fs.ModeSymlink == 0 {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 
 	"code.sidecar.dev/sidecar/lsp/pieces"
 	"code.sidecar.dev/sidecar/protocol"
@@ -122,22 +121,21 @@ func (e *editor) document(uri string) (document, error) {
 	if err != nil {
 		return d, &protocol.Error{Kind: protocol.BadRequest, Message: "no document " + uri + " is open", Hint: "open it first"}
 	}
-	text, err := read(path)
+	root, _ := e.rootFor(uri) // where there is none, a run is refused for that
+	text, err := e.read(path, root)
 	if err != nil {
 		return d, &protocol.Error{Kind: protocol.BadRequest, Message: fmt.Sprintf("the document is not open, and its file: %v", err), Hint: "open it first", Err: err}
 	}
 	return document{uri: uri, text: text}, nil
 }
 
-func read(path string) (string, error) {
-	f, err := os.Open(path)
+// read reads a file that runs of the project at root may have put there.
+func (e *editor) read(path, root string) (string, error) {
+	f, err := e.o.Open(path, root)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is no file", path)
-	}
 	b, err := io.ReadAll(io.LimitReader(f, mostText+1))
 	if len(b) > mostText {
 		return "", fmt.Errorf("%s has more than %d bytes", path, mostText)

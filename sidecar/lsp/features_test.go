@@ -2,9 +2,11 @@ package lsp_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -148,7 +150,7 @@ func TestWhatCannotRun(t *testing.T) {
 		`{"uri":` + asJSON(u) + `}`:                                  "is not known",
 		`{"uri":"untitled:none"}`:                                    "no document",
 		`{"uri":` + asJSON(uri(filepath.Join(dir, "none.py"))) + `}`: "no such file",
-		`{"uri":` + asJSON(uri(dir)) + `}`:                           "is no file",
+		`{"uri":` + asJSON(uri(dir)) + `}`:                           "no regular file",
 		`[1]`:                                                        "parameters",
 		`{"uri":` + asJSON(u) + `,"range":` + rangeOf("1000000000:9-0:-5") + `}`:                                              "known",
 		`{"uri":` + asJSON(u) + `,"range":` + `{"start":{"line":-3,"character":-3},"end":{"line":99999,"character":9}}` + `}`: "known",
@@ -367,4 +369,32 @@ func TestHostileOutput(t *testing.T) {
 	if logged > 100_000 {
 		t.Errorf("%d bytes were logged", logged)
 	}
+}
+
+// A document that is not open is read from its file, but not where a run put a link out of the project in its place, or a
+// pipe, for which it would wait for ever.
+func TestADocumentThatARunReplaced(t *testing.T) {
+	inEachMode(t, func(t *testing.T, mode string) {
+		dir := project(t)
+		secret := filepath.Join(filepath.Dir(dir), "key")
+		err := errors.Join(os.WriteFile(secret, []byte("echo hunter2\n"), 0o600), os.Symlink(secret, filepath.Join(dir, "link.sh")),
+			syscall.Mkfifo(filepath.Join(dir, "pipe.sh"), 0o600), os.WriteFile(filepath.Join(dir, "own.sh"), []byte("echo own\n"), 0o600),
+			os.Symlink("own.sh", filepath.Join(dir, "near.sh")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := greeted(t, mode, plain, dir)
+		for name, want := range map[string]string{"link.sh": "which a run may have made", "pipe.sh": "no regular file", "near.sh": ""} {
+			m := f.ask("workspace/executeCommand", `{"command":"sidecar.run","arguments":[{"uri":`+asJSON(uri(filepath.Join(dir, name)))+`}]}`)
+			switch {
+			case want == "" && (m.Error != nil || !strings.Contains(string(m.Result), "echo own")):
+				t.Errorf("%s: %s, %+v", name, m.Result, m.Error)
+			case want != "" && (m.Error == nil || !strings.Contains(m.Error.Message, want) || strings.Contains(string(m.Result), "hunter2")):
+				t.Errorf("%s: %s, %+v", name, m.Result, m.Error)
+			}
+			if len(f.lenses(uri(filepath.Join(dir, name)))) > 0 && want != "" {
+				t.Errorf("%s has a lens", name)
+			}
+		}
+	})
 }

@@ -109,7 +109,7 @@ func inProcess(t *testing.T, dir string) (io.Reader, io.WriteCloser) {
 	out, ours := io.Pipe()
 	over := make(chan error, 1)
 	go func() {
-		over <- lsp.Serve(t.Context(), theirs, ours, lsp.Options{Root: sidecar.Root, Dir: dir, Home: os.Getenv("HOME"),
+		over <- lsp.Serve(t.Context(), theirs, ours, lsp.Options{Root: sidecar.Root, Open: sidecar.Open, Dir: dir, Home: os.Getenv("HOME"),
 			Client:  client.Options{Program: program, Build: protocol.Build{Version: "v0.0.1"}, ConfigFile: config.ConfigFile()},
 			Outputs: func() (string, error) { return filepath.Join(t.TempDir(), "output"), nil }})
 	}()

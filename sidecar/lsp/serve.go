@@ -1,7 +1,7 @@
 // Package lsp is the edge for editors: a language server on standard input and output, behind which are the sidecars
 // of the editor's folders.
 //
-//	err := lsp.Serve(ctx, os.Stdin, os.Stdout, lsp.Options{Client: o, Root: sidecar.Root})
+//	err := lsp.Serve(ctx, os.Stdin, os.Stdout, lsp.Options{Client: o, Root: sidecar.Root, Open: sidecar.Open})
 //
 // What an editor asks with sidecar's own methods goes to the sidecar that is meant, and what sidecars say goes to the
 // editor; when a sidecar dies another takes its place, and the editor is told. For editors without a plugin it offers
@@ -32,6 +32,8 @@ type Options struct {
 	Client client.Options
 	// Root is the root of the project around a folder.
 	Root func(dir string) (string, error)
+	// Open opens a file that is no open document, of the project at root.
+	Open func(path, root string) (*os.File, error)
 	// Flag is the folder that takes the place of the editor's; "" is none.
 	Flag string
 	// Dir is the working folder, Home the person's; no run gets all of that to write in.
