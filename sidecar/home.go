@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"code.sidecar.dev/sandbox"
+	"code.sidecar.dev/workspace/linked"
 )
 
 // mountPoints makes, in a home that is kept, the places at which other things of the machine are shown, such as an agent
@@ -25,9 +26,8 @@ func mountPoints(p sandbox.Policy, home string) error {
 	}
 	defer func() { _ = root.Close() }()
 	for target, folder := range shownIn(p, home) {
-		if err := mountPoint(root, target, folder); err != nil {
-			return bad("remove it: rm -r "+filepath.Join(kept, target)+" (or that of its folders which is the link)",
-				"the kept home has something in the place of %s, which is shown there: %v", filepath.Join(home, target), err)
+		if at, err := mountPoint(root, target, folder); err != nil {
+			return bad(removal(root, at, filepath.Join(kept, at)), "the kept home has something in the place of %s, which is shown there: %v", filepath.Join(home, target), err)
 		}
 	}
 	return nil
@@ -58,11 +58,28 @@ func shownIn(p sandbox.Policy, home string) map[string]bool {
 	return in
 }
 
-// mountPoint makes one, from folder to folder.
-func mountPoint(root *os.Root, target string, folder bool) error {
+// removal is what to do about what is at a path and fits not. It never names what lies beyond a link: that is no session's, but
+// may be anything of the person's.
+func removal(root *os.Root, at, path string) string {
+	path = linked.ShellQuote(path)
+	const first = ", while no session uses this home"
+	info, err := root.Lstat(at)
+	switch {
+	case err != nil:
+		return "see that " + path + " can be made there"
+	case info.Mode().Type() == fs.ModeSymlink:
+		return "remove the link itself: rm " + path + first
+	case info.IsDir():
+		return "look what it has, and remove it: rm -r " + path + first
+	}
+	return "remove it: rm " + path + first
+}
+
+// mountPoint makes one, from folder to folder; at is where it could not.
+func mountPoint(root *os.Root, target string, folder bool) (at string, err error) {
 	parts := strings.Split(target, "/")
 	for i := range parts {
-		at := strings.Join(parts[:i+1], "/")
+		at = strings.Join(parts[:i+1], "/")
 		isFolder := folder || i < len(parts)-1
 		info, err := root.Lstat(at)
 		switch {
@@ -74,10 +91,10 @@ func mountPoint(root *os.Root, target string, folder bool) error {
 			err = fmt.Errorf("%s is no plain file", at)
 		}
 		if err != nil {
-			return err
+			return at, err
 		}
 	}
-	return nil
+	return "", nil
 }
 
 func makePoint(root *os.Root, at string, folder bool) error {

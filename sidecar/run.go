@@ -452,7 +452,7 @@ func (e *Engine) explain(err error, dir string) error {
 		return bad("give a folder of the workspace that you may enter", "the working folder cannot be entered in the sandbox: %v", start.Err)
 	case sandbox.StepBase:
 		return &protocol.Error{Kind: protocol.Denied, Message: fmt.Sprintf("%q cannot be shown in the kept home: %v; nothing was run", start.Path, start.Err),
-			Hint: "a session has put something else in its place: remove that from the kept home (sidecar exec --dry-run shows where it is)", Err: err}
+			Hint: "a session has just put something else in its place: end those that use this home, and ask again, which says what to remove", Err: err}
 	case sandbox.StepPin:
 		return &protocol.Error{Kind: protocol.Internal, Message: fmt.Sprintf("%q, which a run must not change, cannot be held: %v; nothing was run", start.Path, start.Err),
 			Hint: "if it was just changed, ask again; if it is unreadable, mend its permissions", Err: err}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"code.sidecar.dev/sidecar/config"
 	"code.sidecar.dev/sidecar/protocol"
 	"code.sidecar.dev/sidecar/setup"
+	"code.sidecar.dev/workspace/linked"
 )
 
 // edit changes the file, and says what it did.
@@ -27,7 +29,7 @@ func (s *setupFlags) edit(c setup.Client, path, root string, command setup.Comma
 		return err
 	}
 	if s.project && !f.Within(root) {
-		return &protocol.Error{Kind: protocol.BadRequest, Message: fmt.Sprintf("%s leads out of the project, to %s", path, f.Target), Hint: "remove that link"}
+		return &protocol.Error{Kind: protocol.BadRequest, Message: fmt.Sprintf("%s leads out of the project, to %s", path, f.Target), Hint: "remove the link itself: rm " + linked.ShellQuote(linkOn(path, root))}
 	}
 	change, err := s.change(c, f, command)
 	if err != nil {
@@ -50,6 +52,22 @@ func (s *setupFlags) edit(c setup.Client, path, root string, command setup.Comma
 	}
 	s.told(c, path, kept, command.Program, t)
 	return nil
+}
+
+// linkOn is the first link on the way to a path, below root: what lies beyond it is not the project's to remove.
+func linkOn(path, root string) string {
+	rel, err := filepath.Rel(root, path)
+	if err != nil {
+		return path
+	}
+	at := root
+	for name := range strings.SplitSeq(rel, "/") {
+		at = filepath.Join(at, name)
+		if info, err := os.Lstat(at); err == nil && info.Mode().Type() == fs.ModeSymlink {
+			return at
+		}
+	}
+	return path
 }
 
 func (s *setupFlags) change(c setup.Client, f setup.File, command setup.Command) (setup.Change, error) {
