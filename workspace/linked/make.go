@@ -107,6 +107,9 @@ func conditionError(tree *Tree) error {
 
 // create makes a worktree where there is nothing.
 func (t *Trees) create(ctx context.Context, name, base string) (*Tree, error) {
+	if err := checkFresh(name); err != nil {
+		return nil, err
+	}
 	s, err := t.shadow(t.ws.Repo.GitDir)
 	if err != nil {
 		return nil, err

@@ -59,6 +59,37 @@ func nameFault(name string) string {
 
 func badRune(r rune) bool { return !unicode.IsPrint(r) || strings.ContainsRune(` ~^:?*[\`, r) }
 
+// folders are how git begins the names of references: what comes after is looked for there before it is a branch's name
+// (gitrevisions(7)), so that "git merge heads/main" means main, whatever branch is called so.
+var folders = []string{"refs/", "heads/", "tags/", "remotes/"}
+
+// checkFresh says whether a new branch can have a name. One that is there keeps its own, and can be opened and dropped.
+func checkFresh(name string) error {
+	folder := otherwiseRead(name)
+	if folder == "" {
+		return nil
+	}
+	e := &Error{Kind: ErrName, Msg: fmt.Sprintf("worktree %q: git can take a name that begins with %q for another reference", name, folder), Hint: "choose a name of letters, digits and dashes"}
+	rest := name
+	for at := folder; at != ""; at = otherwiseRead(rest) {
+		rest = strings.TrimPrefix(rest, at)
+	}
+	if nameFault(rest) == "" {
+		e.Hint = fmt.Sprintf("for example %q", rest)
+	}
+	return e
+}
+
+// otherwiseRead is the beginning of a branch's name for which git may take another reference, or "".
+func otherwiseRead(name string) string {
+	for _, folder := range folders {
+		if strings.HasPrefix(name, folder) {
+			return folder
+		}
+	}
+	return ""
+}
+
 // mendName is a name like the one asked for that would do, or "".
 func mendName(name string) string {
 	clean := strings.Map(func(r rune) rune {

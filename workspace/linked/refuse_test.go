@@ -21,6 +21,8 @@ func TestRefusals(t *testing.T) {
 		"option as name":       {none, "-f", "", ErrName, "begin with a dash\nfor example \"f\""},
 		"dots":                 {none, "../x", "", ErrName, "two dots"},
 		"option as base":       {none, "topic", "--upload-pack=touch mark", ErrBase, "that is an option"},
+		"a reference's name":   {none, "refs/heads/q", "", ErrName, "for another reference\nfor example \"q\""},
+		"a short one":          {none, "tags/HEAD", "", ErrName, "for another reference\nchoose"},
 		"no such base":         {none, "topic", "mian", ErrBase, "no such branch, tag or commit\nthere is main"},
 		"base of another kind": {none, "topic", "HEAD:file", ErrBase, "no such"},
 		"remote's branch": {func(l *lab) {

@@ -282,3 +282,13 @@ func TestUntrackedAlone(t *testing.T) {
 		t.Errorf("-want +got:\n%s", d)
 	}
 }
+
+// A branch that git may take for another reference is told by its commit.
+func TestAMisleadingBranch(t *testing.T) {
+	for branch, what := range map[string]string{"topic": "topic", "refs/heads/q": "1234", "heads/main": "1234"} {
+		m := Summary{Main: "/r", Before: &State{Commit: "abcd"}, After: &State{Branch: branch, Commit: "1234"}, Ahead: 1, Tree: &Tree{Path: "/t", Name: "x"}}
+		if c := m.Commands()[1]; c.Line != "git -C /r merge "+what {
+			t.Errorf("%s: %s", branch, c.Line)
+		}
+	}
+}

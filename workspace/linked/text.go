@@ -126,6 +126,9 @@ type Command struct {
 func (m *Summary) Commands() []Command {
 	git := "git -C " + ShellQuote(m.Main) + " "
 	what := ShellQuote(orWord(m.After.Branch, m.After.Commit))
+	if otherwiseRead(m.After.Branch) != "" { // a run may have made it
+		what = m.After.Commit
+	}
 	var out []Command
 	if m.Ahead > 0 || m.CommitCount > 0 {
 		start := orWord(m.Tree.Start, m.Before.Commit)
