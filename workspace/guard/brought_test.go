@@ -10,13 +10,13 @@ import (
 )
 
 // prepare is what an earlier run left, or the project has, where nobody obeys it.
-const prepare = `mkdir -p node_modules/p/.vscode/deep a/stuff b/x q/_darcs/r/objects q/_darcs/r/refs own/pkg/.vscode
+const prepare = `git init -q .; mkdir -p node_modules/p/.vscode/deep a/stuff b/x .git/lfs/r/objects .git/lfs/r/refs own/pkg/.vscode
 	for i in a/stuff node_modules/p/.vscode node_modules/p/.vscode/deep own/pkg/.vscode; do echo 1 >$i/tasks.json; done
-	echo 'ref: refs/heads/m' >q/_darcs/r/HEAD; printf '[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfsmonitor = evil\n' >q/_darcs/r/config
+	echo 'ref: refs/heads/m' >.git/lfs/r/HEAD; printf '[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfsmonitor = evil\n' >.git/lfs/r/config
 	git init -q own/repo; git -C own/repo config alias.x '!y'; `
 
 // moveIn moves it to where it is obeyed, and beside what is a person's own makes files.
-const moveIn = `mv a/stuff a/.vscode; mv node_modules/p own/p; mv q/_darcs/r b/x/.git; touch new own/new own/pkg/new own/repo/new; `
+const moveIn = `mv a/stuff a/.vscode; mv node_modules/p own/p; mv .git/lfs/r b/x/.git; touch new own/new own/pkg/new own/repo/new; `
 
 var movedIn = []string{"disarmed a/.vscode", "disarmed b/x/.git/config", "disarmed own/p/.vscode"}
 
@@ -81,7 +81,7 @@ func TestMovedIntoALockedFolder(t *testing.T) {
 	time.Sleep(30 * time.Millisecond)
 	w := p.guard(Options{Obeyed: obeyedNames}, BeginOptions{})
 	p.g.tree.drainMu.Lock()
-	p.sh("mkdir -p n/x; mv a/stuff n/.vscode; mv q/_darcs/r n/x/.git")
+	p.sh("mkdir -p n/x; mv a/stuff n/.vscode; mv .git/lfs/r n/x/.git")
 	p.g.tree.mu.Lock()
 	top := p.g.tree.tops[0]
 	p.g.tree.unreadable = []*node{{base: top.base, parent: top, name: "n", depth: 1, length: 2}}
@@ -165,14 +165,14 @@ func TestMovedIntoAFolderThatWasLocked(t *testing.T) {
 // TestMoreThanCanBeKept: what comes beyond that is judged all the same, and what says nothing takes no place.
 func TestMoreThanCanBeKept(t *testing.T) {
 	p := newPlace(t)
-	p.sh(`mkdir -p q/_darcs; git init -q --bare q/_darcs/r; printf '\tbare = false\n\tfsmonitor = evil\n' >>q/_darcs/r/config`)
+	p.sh(`git init -q .; mkdir .git/lfs; git init -q --bare .git/lfs/r; printf '\tbare = false\n\tfsmonitor = evil\n' >>.git/lfs/r/config`)
 	time.Sleep(30 * time.Millisecond)
 	w := p.guard(Options{Obeyed: obeyedNames}, BeginOptions{})
 	tree := p.g.tree
 	p.sh("mkdir e; : >e/.git; mkdir later; : >later/.git; mkdir other; git init -q other/g; " + armIt + "other/g/.git/config")
 	tree.drain()
 	tree.mu.Lock()
-	if n := len(tree.sites); n != 2 {
+	if n := len(tree.sites); n != 2 { // the root's and other/g's
 		t.Errorf("%d sites", n)
 	}
 	for i := range mostKept {
@@ -180,7 +180,7 @@ func TestMoreThanCanBeKept(t *testing.T) {
 		tree.sites[path] = &site{path: path, base: tree.root}
 	}
 	tree.mu.Unlock()
-	p.sh("git init -q late; " + armIt + "late/.git/config; mkdir moved; mv q/_darcs/r moved/.git; touch moved/.git; echo gitdir: ../other/g/.git >later/.git; mkdir l; ln -s ../../away l/.git")
+	p.sh("git init -q late; " + armIt + "late/.git/config; mkdir moved; mv .git/lfs/r moved/.git; touch moved/.git; echo gitdir: ../other/g/.git >later/.git; mkdir l; ln -s ../../away l/.git")
 	p.want(p.end(w), "disarmed l/.git", "disarmed late/.git/config", "disarmed moved/.git/config", "disarmed other/g/.git/config")
 	tree.retried = time.Time{}
 	p.want(p.end(p.g.Begin(BeginOptions{RunID: "R2"})))
