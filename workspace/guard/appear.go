@@ -43,6 +43,9 @@ func (t *tree) fileChanged(n *node, name string) {
 		t.pointerChanged(n.path())
 		return
 	}
+	if name == ".git" { // in a git directory, whose own events tell of it
+		t.pointerChanged(join(n.path(), name))
+	}
 	for r := range t.runs {
 		r.changedUnheld(n, name)
 	}

@@ -304,8 +304,8 @@ func (t *tree) notice(n *node, name string, isFolder bool, how origin) {
 	case name == ".git" && isFolder:
 		t.noteSite(join(n.path(), name), folderSite, how)
 	case name == ".git":
+		t.watchFile(n, name) // first: it may be empty yet, and what it says may come in between
 		t.noteSite(join(n.path(), name), pointerSite, how)
-		t.watchFile(n, name)
 	case isFolder && n.kind&admins != 0:
 		t.noteSite(join(n.path(), name), adminSite, how)
 	case isFolder && isVCS(name) && n.kind&inGit == 0:
