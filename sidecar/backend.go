@@ -31,7 +31,7 @@ func (e *Engine) bubblewrap(root string) (string, error) {
 			return "", err
 		}
 	} else if file, _ = host.Tool(m, "bwrap"); file == "" {
-		return "", noBubblewrap()
+		return "", e.noBubblewrap(m)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -42,7 +42,12 @@ func (e *Engine) bubblewrap(root string) (string, error) {
 	return file, nil
 }
 
-func noBubblewrap() error {
+func (e *Engine) noBubblewrap(m host.Machine) error {
+	if path, folder := host.PassedOver(m, "bwrap"); folder != "" {
+		note, _ := e.writtenFile(folder)
+		return &protocol.Error{Kind: protocol.BackendMissing, Message: path + " is not executed outside of a sandbox: runs could once write in " + folder,
+			Hint: "have bubblewrap elsewhere on your PATH; or, if no run has left anything there, have that forgotten: rm " + note}
+	}
 	return &protocol.Error{Kind: protocol.BackendMissing, Message: "bubblewrap (bwrap) is not on PATH where no runs write, and nothing runs without a sandbox",
 		Hint: "install it (apt-get install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap, apk add bubblewrap), then ask `sidecar doctor`"}
 }

@@ -48,7 +48,9 @@ func (l *lab) meanwhile(does, has string) error {
 	if err != nil {
 		return err
 	}
-	delete(was, ".git/commondir")
+	for _, placeholder := range []string{".git/commondir", ".git/objects/info/alternates"} {
+		delete(was, placeholder)
+	}
 	if err := l.answered(s); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, r
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { remove } from './project.js';
 
 const repository = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -87,6 +88,6 @@ export class Nixpkgs {
   }
 
   remove(): void {
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20 });
+    remove(this.folder);
   }
 }

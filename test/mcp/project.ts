@@ -29,7 +29,19 @@ export function git(root: string, ...args: string[]): string {
   return execFileSync('git', args, { cwd: root, encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'pipe'] }).trim();
 }
 
-/** Removes a folder and all in it; again where a sidecar that ends still writes its last lines there. */
+/**
+ * Removes a folder and all in it. A sidecar that ends may write its last lines there meanwhile; what comes after a folder was
+ * listed is not removed by rmSync, however often that tries.
+ */
 export function remove(folder: string): void {
-  rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let left = 100; ; left--) {
+    try {
+      rmSync(folder, { recursive: true, force: true });
+      return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY' || left === 0) throw error;
+      Atomics.wait(pause, 0, 0, 50);
+    }
+  }
 }

@@ -38,6 +38,26 @@ func Tool(m Machine, name string) (string, bool) {
 	return "", false
 }
 
+// PassedOver is the first program of a name on PATH that Tool does not take since runs could put it there, and the folder of the
+// record that says so, "" where the project itself does.
+func PassedOver(m Machine, name string) (path, folder string) {
+	t := NewTools(m)
+	for _, dir := range t.folders {
+		path := filepath.Join(dir.path, name)
+		if !t.executable(path) || !t.Planted(path) {
+			continue
+		}
+		real, _, links, _ := t.walk(path)
+		for _, at := range append(links, filepath.Clean(path), real) {
+			if list := t.recorded(at); len(list) > 0 {
+				return path, list[0]
+			}
+		}
+		return path, ""
+	}
+	return "", ""
+}
+
 // SearchPath is the PATH for a program of the host that itself looks for others (nix starts git): without the folders
 // that runs write, and without relative ones.
 func SearchPath(m Machine) string {

@@ -126,3 +126,24 @@ func TestSearchPathOfOtherProjects(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+func TestPassedOver(t *testing.T) {
+	for name, tc := range map[string]struct {
+		tree, path   string
+		written      []string
+		want, folder string
+	}{
+		"none":                   {"d /opt", "/opt", nil, "", ""},
+		"one that is taken":      {"x /opt/bwrap", "/opt", nil, "", ""},
+		"in a folder of runs":    {"x /opt/a/bin/bwrap", "/opt/a/bin", []string{"/opt"}, "/opt/a/bin/bwrap", "/opt"},
+		"linked from such a one": {"x /opt/bwrap\nl /srv/bwrap /opt/bwrap", "/srv", []string{"/opt"}, "/srv/bwrap", "/opt"},
+		"in the workspace":       {"x /home/me/ws/bin/bwrap", "/home/me/ws/bin", nil, "/home/me/ws/bin/bwrap", ""},
+		"the second folder":      {"d /opt\nx /srv/bwrap", "/opt:/srv", []string{"/srv"}, "/srv/bwrap", "/srv"},
+	} {
+		m := fake(t, tc.tree, tc.path)
+		m.Written = wrote(tc.written...)
+		if path, folder := PassedOver(m, "bwrap"); path != tc.want || folder != tc.folder {
+			t.Errorf("%s: %q, %q, want %q, %q", name, path, folder, tc.want, tc.folder)
+		}
+	}
+}

@@ -1,9 +1,10 @@
 // VS Code as a server: code-server with the packaged extension, on folders of its own.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { remove } from './remove';
 
 const here = resolve(__dirname, '../../../test');
 const modules = join(here, 'code-server/node_modules');
@@ -141,7 +142,7 @@ export class Server {
         // it has none
       }
     }
-    rmSync(this.dir, { recursive: true, force: true, maxRetries: 5 });
+    remove(this.dir);
   }
 
   private async answers(): Promise<void> {

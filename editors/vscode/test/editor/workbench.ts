@@ -1,8 +1,9 @@
 // A window of the editor, in Debian's Chromium: what a person does in it, and sees.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { type BrowserContext, type Locator, type Page, chromium } from 'playwright-core';
+import { remove } from './remove';
 
 /** How long what is awaited may take, on a machine that is slow and busy. */
 export const patience = Number(process.env.PATIENCE ?? 60_000);
@@ -52,7 +53,7 @@ export class Browser {
 
   async stop(): Promise<void> {
     await this.context.close();
-    rmSync(this.dir, { recursive: true, force: true, maxRetries: 20 });
+    remove(this.dir);
   }
 }
 
