@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"code.sidecar.dev/sidecar/config"
-	"code.sidecar.dev/sidecar/protocol"
 )
 
 func configCommand(f *flags, t terminal) *cobra.Command {
@@ -19,12 +18,9 @@ func configCommand(f *flags, t terminal) *cobra.Command {
 		if err != nil {
 			return nil, "", err
 		}
-		settings, notes, err := config.Load(config.Sources{Explicit: f.config, Project: root})
-		for _, n := range notes {
-			say(t, fmt.Sprint(n))
-		}
+		settings, err := f.settings(root, t)
 		if err != nil {
-			return nil, "", &protocol.Error{Kind: protocol.BadRequest, Message: err.Error(), Err: err}
+			return nil, "", err
 		}
 		list, err := chosen(settings.Explain(), keys)
 		return list, settingsText(list), err

@@ -21,6 +21,7 @@ import (
 	"code.sidecar.dev/sidecar/config"
 	"code.sidecar.dev/sidecar/protocol"
 	"code.sidecar.dev/sidecar/remote"
+	"code.sidecar.dev/workspace"
 )
 
 // onHost says how a command is done on another machine.
@@ -120,8 +121,7 @@ func projectHere() string {
 	if err != nil {
 		return ""
 	}
-	home, _ := os.UserHomeDir()
-	if rel, err := filepath.Rel(root, resolved(home)); err == nil && filepath.IsLocal(rel) {
+	if home, err := os.UserHomeDir(); err == nil && workspace.IsWide(root, resolved(home)) {
 		return ""
 	}
 	return root

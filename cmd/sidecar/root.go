@@ -144,14 +144,23 @@ func status(command string, err error, t terminal) int {
 	return 64 // what is left are usage errors
 }
 
-// engine loads the settings for a project and makes an engine of them.
-func (f *flags) engine(root string, t terminal) (*sidecar.Engine, error) {
+// settings are those that hold in a project; what is to be known of them is said.
+func (f *flags) settings(root string, t terminal) (config.Settings, error) {
 	settings, notes, err := config.Load(config.Sources{Explicit: f.config, Project: root})
 	if err != nil {
-		return nil, &protocol.Error{Kind: protocol.BadRequest, Message: err.Error(), Err: err}
+		return settings, &protocol.Error{Kind: protocol.BadRequest, Message: err.Error(), Err: err}
 	}
 	for _, n := range append(notes, sidecar.SettingsNotes(settings)...) {
 		say(t, fmt.Sprint(n))
+	}
+	return settings, nil
+}
+
+// engine makes an engine of the settings for a project.
+func (f *flags) engine(root string, t terminal) (*sidecar.Engine, error) {
+	settings, err := f.settings(root, t)
+	if err != nil {
+		return nil, err
 	}
 	h, err := f.history(t)
 	if err != nil {
