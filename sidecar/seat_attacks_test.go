@@ -102,6 +102,7 @@ var asked = map[string]string{
 	"attacks/git-rebase-update-refs":        byAudit + "what git keeps of a rebase",
 	"attacks/git-rerere":                    byAudit + "records of conflicts, which git itself writes",
 	"attacks/git-rerere-link":               byAudit + "links in a git dir, which git itself makes",
+	"attacks/git-reference-hard-link":       `link .git/x .git/refs/heads/topic; link .git/ORIG_HEAD .git/y`,
 	"attacks/git-reference-out":             byAudit + "references, which git itself writes",
 	"attacks/git-logs-symlink-flood":        byAudit + "links in a git dir, which git itself makes",
 	"attacks/git-logs-symlink-many":         byAudit + "links in a git dir, which git itself makes",

@@ -23,6 +23,9 @@ func (t *tree) oddInGit(n *node, name string, how origin) {
 	}
 	path := join(n.path(), name)
 	st := t.stampAt(path)
+	if how == byEvent && inside && st.file() && st.nlink > 1 && len(t.runs) > 0 && !n.inObjects() {
+		t.lost = twoNames
+	}
 	if !st.fifo() && (!st.link() || !inside) { // what is something else now, or gone, is told of again when it is one
 		return
 	}
@@ -34,6 +37,19 @@ func (t *tree) oddInGit(n *node, name string, how origin) {
 		is.known = t.knowsUnkept(path, st)
 	}
 	t.noteOdd(path, is)
+}
+
+// twoNames is why events do not suffice: no event tells of a reference that is written under another name.
+const twoNames = "a run gave a file in a git directory a second name, so that the whole tree was read"
+
+// inObjects says that a folder is that of a git directory's objects, to which git itself gives two names for a moment, or lies in it.
+func (n *node) inObjects() bool {
+	for ; n != nil; n = n.parent {
+		if n.kind&objects != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // odd is a link, a pipe, or a reference, that a run may have made.

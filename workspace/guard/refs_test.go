@@ -32,6 +32,18 @@ func TestReferencesThatLeadOut(t *testing.T) {
 	})
 }
 
+// TestReferencesByAnotherName: one that is written under another name has no event of its own.
+func TestReferencesByAnotherName(t *testing.T) {
+	both(t, func(t *testing.T, p *place, o Options) {
+		p.sh("git init -q . && git commit -q --allow-empty -m one && git branch old && git branch kept")
+		w := p.guard(o, BeginOptions{GitDirs: []string{p.root + "/.git"}})
+		p.sh(`ln .git/refs/heads/old .git/x; git rev-parse HEAD >.git/y; ln .git/y .git/ORIG_HEAD; sleep .1
+			echo 'ref: commondir' >.git/x; echo 'ref: shallow' >.git/y; sleep .05; rm .git/x .git/y`)
+		p.want(p.end(w), "disarmed .git/ORIG_HEAD", "disarmed .git/refs/heads/old")
+		p.sh("git rev-parse -q --verify kept")
+	})
+}
+
 // TestRecordsOfConflicts: those that a run adds are moved aside, the host's own stay.
 func TestRecordsOfConflicts(t *testing.T) {
 	both(t, func(t *testing.T, p *place, o Options) {
