@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -231,15 +232,21 @@ func (e *Engine) attempt(ctx context.Context, r Request) (protocol.RunResult, er
 	go func() { // while bubblewrap starts, which takes longer
 		defer close(begun)
 		written := r.noted.begins(prep)
-		over := r.Phases.Begin(phases.Check)
-		isTrue := prep.isTrue(ctx)
-		if over(); !isTrue {
+		var isTrue bool
+		var checked sync.WaitGroup
+		checked.Go(func() {
+			defer r.Phases.Begin(phases.Check)()
+			isTrue = prep.isTrue(ctx)
+		})
+		over := r.Phases.Begin(phases.Guard)
+		w := prep.watch(stop, control)
+		over()
+		if checked.Wait(); !isTrue { // nothing of the run has begun, and what was watched may not be what is to be
 			stop()
+			e.pending.add(findings(w.Forget()))
 			return
 		}
-		over = r.Phases.Begin(phases.Guard)
-		watch = prep.watch(stop, control)
-		over()
+		watch = w
 		over = r.Phases.Begin(phases.History)
 		written()
 		over()

@@ -129,6 +129,48 @@ func TestOutputOfOneCallIsNotTheNexts(t *testing.T) {
 	}
 }
 
+// TestThreadsThatOpenFiles: Node cannot have two descriptors change their places, so that a thread of it may get that of an
+// output which is about to lead elsewhere.
+func TestThreadsThatOpenFiles(t *testing.T) {
+	k := newKept(t, nil)
+	k.call("node", "s", `const { Worker } = require('worker_threads');
+new Worker("const fs = require('fs'); for (;;) { const fd = fs.openSync('/dev/null', 'w'); fs.writeSync(fd, 'x'); fs.closeSync(fd) }", { eval: true }).unref();
+await new Promise(r => setTimeout(r, 200))`)
+	for range 30 {
+		if r := k.call("node", "s", "console.log('own'); console.error('other')"); r.Stdout.Text != "own\n" || r.Stderr.Text != "other\n" || r.Session.Ended != "" {
+			t.Fatalf("%q %q %v %+v", r.Stdout.Text, r.Stderr.Text, r.Notes, r.Session)
+		}
+	}
+}
+
+// TestDescriptorsThatAreUsedUp: a session without any descriptor left goes on, or has ended and says so. Nobody waits for
+// what cannot come.
+func TestDescriptorsThatAreUsedUp(t *testing.T) {
+	k := newKept(t, nil)
+	for language, code := range map[string]string{
+		"node": `new (require('worker_threads').Worker)("const fs = require('fs'); for (;;) { try { fs.openSync('/dev/null') } catch {} }", { eval: true }).unref();
+await new Promise(r => setTimeout(r, 500))`,
+		"python": "import os\nkept = []\ntry:\n    while True: kept.append(os.open('/dev/null', os.O_RDONLY))\nexcept OSError: pass",
+		"perl":   "our @kept; while (open(my $f, '<', '/dev/null')) { push @kept, $f } 0",
+		"ruby":   "$kept = []; begin; loop { $kept << File.open('/dev/null') }; rescue SystemCallError; end; nil",
+		"bash":   "while exec {fd}</dev/null; do :; done 2>/dev/null",
+	} {
+		t.Run(language, func(t *testing.T) {
+			began := time.Now()
+			r := k.call(language, "s", code)
+			for range 3 {
+				if r.Session.Ended != "" {
+					break
+				}
+				r = k.call(language, "s", "1")
+			}
+			if r.Limit != "" || time.Since(began) > 30*time.Second {
+				t.Errorf("after %v: %+v, %v", time.Since(began), r.Session, r.Notes)
+			}
+		})
+	}
+}
+
 func TestSessionsAreApart(t *testing.T) {
 	k, other := newKept(t, nil), filepath.Join(t.TempDir(), "other")
 	if out, err := exec.Command("git", "init", "-q", other).CombinedOutput(); err != nil {

@@ -13,12 +13,20 @@
   const exit = process.reallyExit.bind(process);
   let current = 0, interrupt = null;
 
-  // Node has no dup2(2): a closed descriptor is the lowest one that is free, and is what is opened next.
+  // Node has no dup2(2): a closed descriptor is the lowest one that is free, and is what is opened next. Unless another
+  // thread opens a file in that moment, as the C library does for itself (/sys/devices/system/cpu/online for a thread's
+  // first memory) and workers do: such a file is waited for. What came elsewhere stays open meanwhile, so that the other
+  // side of the pipe sees no end.
   function redirect(fd, path, flags) {
     closeSync(fd);
-    const got = openSync(path, flags);
-    if (got !== fd) throw new Error('descriptor ' + got + ' in the place of ' + fd);
+    let elsewhere, got;
+    for (const until = Date.now() + 2000; (got = openSync(path, flags)) !== fd; Atomics.wait(pause, 0, 0, 1)) {
+      if (elsewhere === undefined) elsewhere = got; else closeSync(got);
+      if (Date.now() > until) throw new Error('a thread of the session keeps a file open as descriptor ' + fd);
+    }
+    if (elsewhere !== undefined) closeSync(elsewhere);
   }
+  const pause = new Int32Array(new SharedArrayBuffer(4));
   const late = { 1: openSync('/proc/self/fd/1', W), 2: openSync('/proc/self/fd/2', W) };
 
   function writeAll(fd, bytes) {
@@ -174,6 +182,12 @@
   process.on('SIGINT', () => { if (interrupt) interrupt(); });
   process.on('exit', () => { if (ending) ending(); });
 
+  // Without its descriptors the session cannot go on, and who waits for the call is told so by its end.
+  function lost(e) {
+    writeAll(late[2], Buffer.from('the session cannot go on: ' + e.message + '\n'));
+    exit(70);
+  }
+
   redirect(0, '/dev/null', 'r');
   const requests = new net.Socket({ fd: openSync(place + 'requests', 'r'), readable: true, writable: false });
   let held = '', turn = Promise.resolve();
@@ -182,7 +196,7 @@
     held += text;
     for (let i; (i = held.indexOf('\n')) >= 0; held = held.slice(i + 1)) {
       const asked = JSON.parse(held.slice(0, i));
-      turn = turn.then(() => serve(asked));
+      turn = turn.then(() => serve(asked)).catch(lost);
     }
   });
   writeSync(answers, 'ready\n');

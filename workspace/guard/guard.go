@@ -158,6 +158,9 @@ func (w *Watch) Findings() []Finding { return w.run.all() }
 // is: a process that lives can undo what it looks at.
 func (w *Watch) Look(all bool) []Finding { return w.look(all) }
 
+// Forget ends a watch of which no process has begun, without an audit, and gives what was found meanwhile.
+func (w *Watch) Forget() []Finding { return w.forget() }
+
 // End audits. Call it when no process of the run is alive. It reads only what is new or changed, and the
 // whole tree only when the guard is degraded; when ctx ends first, the rest is reported later.
 func (w *Watch) End(ctx context.Context) Report { return w.end(ctx) }

@@ -227,6 +227,14 @@ func (t *tree) textOf(path string) (text string, ok bool) {
 	return string(read), err == nil
 }
 
+func (w *Watch) forget() []Finding {
+	t := w.run.t
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.runs, w.run)
+	return append([]Finding(nil), w.run.findings...)
+}
+
 func (w *Watch) end(ctx context.Context) Report {
 	t := w.run.t
 	complete := w.settle(ctx)

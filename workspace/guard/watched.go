@@ -3,6 +3,11 @@
 package guard
 
 import (
+	"bytes"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
 	"golang.org/x/sys/unix"
 
 	"code.sidecar.dev/workspace/locked"
@@ -110,39 +115,82 @@ func (t *tree) auditWatched(r *runState) {
 	}
 }
 
-// openFolders are folders that are looked into many times in a row, each opened once.
+// openFolders are folders that are looked into many times in a row, each opened, and read if it is small, once.
 type openFolders struct {
 	t    *tree
-	open map[string]int
+	open map[string]*openFolder
 }
 
-// mostOpen bounds the descriptors that they take.
-const mostOpen = 16
+// openFolder is one of them.
+type openFolder struct {
+	fd int
+	// missing says that there is none, and so nothing in it.
+	missing bool
+	// names are what its entries are called, in small letters; nil when they are to be asked for one by one.
+	names map[string]bool
+}
 
-func (t *tree) openFolders() *openFolders { return &openFolders{t: t, open: map[string]int{}} }
+// mostOpen bounds the descriptors that they take, and mostNames what is read of each.
+const (
+	mostOpen  = 16
+	mostNames = 200
+)
+
+func (t *tree) openFolders() *openFolders { return &openFolders{t: t, open: map[string]*openFolder{}} }
 
 func (f *openFolders) close() {
-	for _, fd := range f.open {
-		locked.Close(fd)
+	for _, o := range f.open {
+		o.close()
 	}
 	clear(f.open)
+}
+
+func (o *openFolder) close() {
+	if !o.missing {
+		locked.Close(o.fd)
+	}
 }
 
 // has says that there is something at path.
 func (f *openFolders) has(path string) bool {
 	up, name := split(path)
-	fd, known := f.open[up]
-	if !known {
+	o := f.open[up]
+	if o == nil {
 		if len(f.open) >= mostOpen {
 			f.close()
 		}
 		dir, _, err := f.t.folderOf(path)
-		if err != nil {
+		switch {
+		case errors.Is(err, unix.ENOENT):
+			o = &openFolder{missing: true}
+		case err != nil:
 			return f.t.stampAt(path).exists
+		default:
+			o = &openFolder{fd: dir, names: namesIn(dir)}
 		}
-		fd, f.open[up] = dir, dir
+		f.open[up] = o
 	}
-	return lookAt(fd, name).exists
+	return !o.missing && o.mayHave(name) && lookAt(o.fd, name).exists
+}
+
+// mayHave is false when the names that were read leave no doubt.
+func (o *openFolder) mayHave(name string) bool {
+	return o.names == nil || o.names[strings.ToLower(name)]
+}
+
+// namesIn are a small folder's names in small letters, since some folders make no difference between them (casefold, ext4(5)).
+// Where a name has letters that are not of ASCII, what it would be taken for is not known here, and there are none.
+func namesIn(dir int) map[string]bool {
+	names, doubt := map[string]bool{}, false
+	err := readFolder(dir, make([]byte, 8192), func(name []byte, _ uint8) bool {
+		names[strings.ToLower(string(name))] = true
+		doubt = len(names) > mostNames || bytes.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf })
+		return !doubt
+	})
+	if err != nil || doubt {
+		return nil
+	}
+	return names
 }
 
 // checkState compares, moves aside what is new or other, and puts back what was there.
