@@ -16,7 +16,7 @@ func (g *group) conclude() (End, error) {
 		end.Limit = *l
 	}
 	end.Cancelled = end.Limit == "" && g.ctx.Err() != nil
-	report := g.report.String()
+	report := g.heard()
 	if parseExit(report, &end) {
 		return end, nil
 	}

@@ -32,11 +32,13 @@ type group struct {
 	// terminal is the controlling side of the program's; members is the way to ask the guardian who is of its sandbox, and way
 	// the one to tell it what to do.
 	terminal, members, way *os.File
-	follow                 *processes.Follower
-	printed                atomic.Int64
-	limit                  atomic.Pointer[string]
-	complain               tail
-	copies                 sync.WaitGroup
+	// status is where the guardian's report comes from.
+	status   *os.File
+	follow   *processes.Follower
+	printed  atomic.Int64
+	limit    atomic.Pointer[string]
+	complain tail
+	copies   sync.WaitGroup
 	// reported is closed when the guardian has said how the program ended, or is gone; report is what it said. exited is
 	// closed when the guardian is gone.
 	reported, exited chan struct{}
@@ -131,6 +133,7 @@ func (g *group) serve(e ends) {
 		_, _ = e.work.Write(g.plan.Inputs[0])
 		closeFiles(e.work)
 	}()
+	g.status = e.status
 	go g.listen(e.status)
 	go g.hear(e.control)
 	go func() {
@@ -187,6 +190,14 @@ func (g *group) listen(from *os.File) {
 		}
 		g.report.WriteByte(b[0])
 	}
+}
+
+// heard waits for the report of a guardian that is gone, since its end may be noticed before what it said last. Who else has
+// its side of the pipe is not waited for.
+func (g *group) heard() string {
+	_ = g.status.SetReadDeadline(time.Now().Add(insistAfter)) // fails when it was read to its end
+	<-g.reported
+	return g.report.String()
 }
 
 // hear takes the guardian's records: that its program was stopped.

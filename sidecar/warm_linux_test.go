@@ -294,6 +294,7 @@ func TestWhatASandboxThatWaitsDoesNotServe(t *testing.T) {
 // A program that cannot be executed is told of at once: another start would say the same, and have no input any more.
 func TestAProgramThatIsNotThereIsStartedOnce(t *testing.T) {
 	w := newWarmed(t)
+	time.Sleep(50 * time.Millisecond) // what was written just now is looked at anew in each run
 	attempts := 0
 	r := Request{Dir: w.dir, Params: protocol.RunParams{Command: []string{"/nowhere"}}, Control: func(*sandbox.Control) { attempts++ }}
 	if _, err := w.Do(t.Context(), r); err == nil {
