@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -151,6 +152,7 @@ func (c *conn) request(m message, line []byte) {
 		return
 	}
 	go c.serve(call, short)
+	runtime.Gosched() // on this thread, which is awake: the next read is the one that another one is woken for
 }
 
 // begin makes the entry of a call. Nil without a refusal says that the connection is ending.
