@@ -13,6 +13,8 @@ func (f *Filter) read(r *http.Request, o origin) (Target, error) {
 	switch {
 	case r.ProtoMajor != 1:
 		return Target{}, errors.New("HTTP/1.1 is spoken here")
+	case r.URL.Opaque != "": // http:http://bad.test/, which would be sent on as http://bad.test/: a server obeys that, and not Host
+		return Target{}, errors.New("neither a path nor a whole address")
 	case r.URL.User != nil:
 		return Target{}, errors.New("a user in the address; send it as a header")
 	case r.Method == http.MethodConnect && o.meant.Port == 0:

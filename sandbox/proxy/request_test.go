@@ -57,6 +57,7 @@ func TestHostileRequests(t *testing.T) {
 		{"https to a proxy", "GET https://good.test/ HTTP/1.1\r\nHost: good.test\r\n\r\n", []int{400}, nil},
 		{"percent in the name", "GET http://good.test%2fbad/ HTTP/1.1\r\nHost: good.test\r\n\r\n", []int{400}, nil},
 		{"fragment", "GET http://good.test#@bad.test/ HTTP/1.1\r\nHost: good.test\r\n\r\n", []int{400}, nil},
+		{"scheme without slashes", "GET http:http://bad.test/ HTTP/1.1\r\nHost: good.test\r\n\r\n", []int{400}, nil},
 		{"backslash", "GET http://good.test\\@bad.test/ HTTP/1.1\r\nHost: good.test\r\n\r\n", []int{400}, nil},
 		{"octal loopback", "GET http://0177.0.0.1/ HTTP/1.1\r\nHost: a\r\n\r\n", []int{403}, nil},
 		{"decimal loopback", "GET http://2130706433/ HTTP/1.1\r\nHost: a\r\n\r\n", []int{403}, nil},
@@ -128,7 +129,8 @@ func TestCleartextInTunnel(t *testing.T) {
 	if status, _ := p.send("GET /b HTTP/1.1\r\nHost: bad.test\r\n\r\n").answer("GET"); status != 400 {
 		t.Error(status)
 	}
-	for _, send := range []string{"CONNECT bad.test:443 HTTP/1.1\r\nHost: bad.test:443\r\n\r\n", "SSH-2.0-x\r\n\r\n", "GET / HTTP/1.1\r\nHost: good.test:81\r\n\r\n"} {
+	for _, send := range []string{"CONNECT bad.test:443 HTTP/1.1\r\nHost: bad.test:443\r\n\r\n", "SSH-2.0-x\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: good.test:81\r\n\r\n", "GET http:http://bad.test/ HTTP/1.1\r\nHost: good.test\r\n\r\n"} {
 		p := w.dial()
 		p.connect("good.test:80")
 		if status, _ := p.send(send).answer("GET"); status != 400 {

@@ -38,6 +38,7 @@ func TestTransparent(t *testing.T) {
 	for send, status := range map[string]int{
 		"GET /a HTTP/1.1\r\nHost: good.test\r\n\r\n": 200, "GET /b HTTP/1.1\r\nHost: read.test\r\n\r\n": 400, "GET /c HTTP/1.0\r\n\r\n": 200,
 		"GET http://good.test/d HTTP/1.1\r\nHost: x\r\n\r\n": 200, "GET http://bad.test/e HTTP/1.1\r\nHost: good.test\r\n\r\n": 400,
+		"GET http:http://bad.test/f HTTP/1.1\r\nHost: good.test\r\n\r\n": 400, "GET http:bad.test:80 HTTP/1.1\r\nHost: good.test\r\n\r\n": 400,
 	} {
 		if got, body := dialPeer(t, web).send(send).answer("GET"); got != status {
 			t.Errorf("%q: %d %s", send, got, body)
