@@ -239,6 +239,7 @@ var asked = map[string]string{
 	"attacks/own-state-at-home":             byServer + "asked below, with the home as the workspace (TestSeatAtHome)",
 	"attacks/path-programs":                 byServer + "programs of the host are not looked for in the workspace",
 	"attacks/path-programs-elsewhere":       byServer + "nor in a folder that runs of any project could write (TestTool)",
+	"attacks/person-watches":                linuxOnly + "inotify; kqueue's are descriptors",
 	"attacks/priority":                      `op system-sched`,
 	"attacks/proc-one":                      linuxOnly + "/proc",
 	"attacks/ptrace-first":                  `info others; op mach-priv-task-port; op system-debug`,

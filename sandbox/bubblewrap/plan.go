@@ -264,6 +264,7 @@ const (
 	limitProcesses = 6
 	limitOpenFiles = 7
 	limitMemlock   = 8
+	limitPending   = 11
 )
 
 // A scratch folder may hold a file for each page of its size.
@@ -271,6 +272,10 @@ const (
 	bytesPerInode = 4096
 	minInodes     = 1024
 )
+
+// mostPending signals may be queued, and as many timers be set: what a run takes of them counts for who started it, too, whose
+// programs outside could set none when the kernel's own limit was reached (getrlimit(2), RLIMIT_SIGPENDING).
+const mostPending = 8192
 
 // minPIDMax is the least that the kernel accepts for kernel.pid_max: RESERVED_PIDS + 1 (kernel/pid.c).
 const minPIDMax = 301
@@ -290,7 +295,7 @@ func (b *builder) shimPlan(filter []byte) shim.Plan {
 	add(limitFileSize, l.FileSize)
 	add(limitData, l.Memory)
 	add(limitOpenFiles, int64(l.OpenFiles))
-	p.Limits = append(p.Limits, shim.Limit{Resource: limitCore})
+	p.Limits = append(p.Limits, shim.Limit{Resource: limitCore}, shim.Limit{Resource: limitPending, Value: mostPending})
 	if b.host.UserProcessLimit && !b.host.Root {
 		add(limitProcesses, int64(l.Processes))
 	}

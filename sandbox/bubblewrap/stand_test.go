@@ -39,7 +39,7 @@ func standWork() shim.Plan {
 		Scratch: []shim.Scratch{{Path: "/home/me", Inodes: minInodes}, {Path: "/tmp", Inodes: minInodes}},
 		NewUser: true, UID: 1000, GID: 100,
 		Limits: []shim.Limit{{Resource: limitFileSize, Value: 1 << 20}, {Resource: limitData, Value: 1 << 30},
-			{Resource: limitOpenFiles, Value: 32}, {Resource: limitCore}, {Resource: limitProcesses, Value: 64}},
+			{Resource: limitOpenFiles, Value: 32}, {Resource: limitCore}, {Resource: limitPending, Value: mostPending}, {Resource: limitProcesses, Value: 64}},
 		Dir: "/", Stands: true, Late: []string{"/srv/git", "/home/me/w"},
 	}
 }

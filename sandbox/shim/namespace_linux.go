@@ -22,6 +22,9 @@ func (p Plan) limitNamespaces() (string, syscall.Errno) {
 	if errno := writeFile("/proc/sys/user/max_user_namespaces", "1"); errno != 0 {
 		return "max_user_namespaces", errno
 	}
+	if errno := leaveWatches(); errno != 0 {
+		return "inotify", errno
+	}
 	for _, path := range KernelFiles {
 		if errno := (Pin{Kind: Frozen, Path: path}).make(); errno != 0 && errno != syscall.ENOENT {
 			return "kernel-files", errno
@@ -38,6 +41,41 @@ func (p Plan) limitNamespaces() (string, syscall.Errno) {
 		}
 	}
 	return "", 0
+}
+
+// leaveWatches leaves half of what inotify gives a user to their programs outside, editors and the guard among them: what a run
+// takes counts for who started it, in each user namespace above (inotify(7), /proc/sys/user).
+func leaveWatches() syscall.Errno {
+	for _, name := range [...]string{"instances", "watches"} {
+		most, errno := readNumber("/proc/sys/fs/inotify/max_user_" + name)
+		if errno == 0 {
+			errno = writeFile("/proc/sys/user/max_inotify_"+name, strconv.Itoa(most/2))
+		}
+		if errno != 0 && errno != syscall.ENOENT { // a kernel without inotify has none of these
+			return errno
+		}
+	}
+	return 0
+}
+
+func readNumber(path string) (int, syscall.Errno) {
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, err.(syscall.Errno)
+	}
+	defer func() { _ = syscall.Close(fd) }()
+	var b [32]byte
+	n, err := syscall.Read(fd, b[:])
+	if err != nil {
+		return 0, err.(syscall.Errno)
+	}
+	value := 0
+	for _, c := range b[:n] {
+		if c >= '0' && c <= '9' {
+			value = value*10 + int(c-'0')
+		}
+	}
+	return value, 0
 }
 
 func writeFile(path, text string) syscall.Errno {

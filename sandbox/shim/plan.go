@@ -49,9 +49,10 @@ const (
 // root these are the machine's own settings, kernel.core_pattern among them, which names a program.
 var KernelFiles = []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi", "/proc/mtrr"}
 
-// KernelSecrets are what tells of the person's keys and, where they are root, of the kernel's addresses; the names of keys say
-// what they are for (keyrings(7), proc(5)).
-var KernelSecrets = []string{"/proc/keys", "/proc/key-users", "/proc/slabinfo", "/proc/timer_list", "/proc/vmallocinfo", "/proc/pagetypeinfo"}
+// KernelSecrets are what tells of the person's keys and, where they are root, of the kernel's addresses and of each page of the
+// machine's memory; the names of keys say what they are for (keyrings(7), proc(5)).
+var KernelSecrets = []string{"/proc/keys", "/proc/key-users", "/proc/slabinfo", "/proc/timer_list", "/proc/vmallocinfo", "/proc/pagetypeinfo",
+	"/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup"}
 
 // Devices are mounts of the machine's own nodes, as bubblewrap makes them: their owner, who is root, could change their modes
 // and times for all. A read-only mount is no hindrance to reading and writing a device.
