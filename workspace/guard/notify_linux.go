@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -30,6 +32,8 @@ type notifier struct {
 	raw  syscall.RawConn
 	fd   int
 	buf  []byte
+	// most watches are set; 0 is as many as the kernel gives.
+	most int
 }
 
 func newNotifier() (*notifier, error) {
@@ -37,12 +41,20 @@ func newNotifier() (*notifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &notifier{file: os.NewFile(uintptr(fd), "inotify"), fd: fd, buf: make([]byte, 64<<10)}
+	n := &notifier{file: os.NewFile(uintptr(fd), "inotify"), fd: fd, buf: make([]byte, 64<<10), most: share()}
 	if n.raw, err = n.file.SyscallConn(); err != nil {
 		n.file.Close()
 		return nil, err
 	}
 	return n, nil
+}
+
+// share is how many of the watches that all programs of a user have together one guard takes: three quarters. A run that makes
+// folders without end would else have the guard take all, and no editor could watch a file any more.
+func share() int {
+	text, _ := os.ReadFile("/proc/sys/fs/inotify/max_user_watches")
+	n, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	return n - n/4
 }
 
 // noInstance says why there is no inotify and what to do.
@@ -52,6 +64,8 @@ func noInstance(err error) string {
 	}
 	return fmt.Sprintf("inotify cannot be had (%v), so that the whole tree is read after each run", err)
 }
+
+const noWatches = "the limit of inotify watches is reached, so that the whole tree is read after each run; raise it: sysctl fs.inotify.max_user_watches=1048576"
 
 // watch sets a watch on an opened folder, by its descriptor: no path is looked up again. It gives -1 and
 // degrades the guard when there are no more watches.
@@ -66,10 +80,14 @@ func (t *tree) watch(fd int, k kind) int32 {
 	if t.notify == nil || t.short != "" || t.closed {
 		return -1
 	}
+	if t.notify.most > 0 && len(t.byWD) >= t.notify.most {
+		t.short = noWatches
+		return -1
+	}
 	wd, err := unix.InotifyAddWatch(t.notify.fd, fmt.Sprintf("/proc/self/fd/%d", fd), mask)
 	switch {
 	case errors.Is(err, unix.ENOSPC):
-		t.short = "the limit of inotify watches is reached, so that the whole tree is read after each run; raise it: sysctl fs.inotify.max_user_watches=1048576"
+		t.short = noWatches
 	case err != nil && !errors.Is(err, unix.EACCES):
 		t.short = fmt.Sprintf("a folder cannot be watched (%v), so that the whole tree is read after each run", err)
 	}
