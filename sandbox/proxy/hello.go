@@ -140,10 +140,13 @@ func hostName(data []byte) (string, error) {
 }
 
 // checkHello reads the client's hello and compares its name with the one that was asked for. Where an address was, a
-// name may be missing, or be one that is allowed as well. With Encrypted Client Hello it is the outer name that counts.
+// name may be missing, or be one that is allowed as well. On other ports than the web's it may be missing, too, as clients of
+// databases leave it out. With Encrypted Client Hello it is the outer name that counts.
 func (f *Filter) checkHello(s *stream, t Target) error {
 	name, err := s.hello(f.opt.Patience)
 	switch {
+	case t.Port != 443 && (err == errNotTLS || err == nil && name == ""):
+		return nil
 	case err == errNotTLS:
 		return f.deny(t, "what came is not TLS", "")
 	case err != nil:

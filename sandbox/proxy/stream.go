@@ -101,8 +101,9 @@ func (s *stream) watch(ctx context.Context) (_ context.Context, stop func()) {
 }
 
 // splice passes bytes between two connections until both directions have ended, and closes both. Between two TCP
-// connections the kernel moves them (splice(2)), without a copy through here.
-func splice(s *stream, up net.Conn) {
+// connections the kernel moves them (splice(2)), without a copy through here. What the client sends passes when ready, if there
+// is one, says that it may.
+func splice(s *stream, up net.Conn, ready func() error) {
 	defer end(s)
 	defer end(up)
 	done := make(chan struct{})
@@ -110,6 +111,12 @@ func splice(s *stream, up net.Conn) {
 		defer close(done)
 		half(s.Conn, up)
 	}()
+	if ready != nil && ready() != nil {
+		end(s)
+		end(up)
+		<-done
+		return
+	}
 	if len(s.ahead) > 0 {
 		if _, err := up.Write(s.ahead); err != nil {
 			end(s.Conn)

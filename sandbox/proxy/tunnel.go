@@ -55,8 +55,30 @@ func (f *Filter) converse(s *stream, p passage) {
 			end(s)
 			return
 		}
+		splice(s, p.up, nil)
+		return
 	}
-	splice(s, p.up)
+	splice(s, p.up, func() error { return f.checkFirst(s, p.target) })
+}
+
+// checkFirst looks at what a client sends first to a port that may be of any protocol: TLS names no other server than the one that
+// was asked for. Which side begins is not known, so that it takes as long as it takes, while the server's bytes pass.
+func (f *Filter) checkFirst(s *stream, t Target) error {
+	if len(s.ahead) == 0 {
+		b := make([]byte, 4096)
+		n, err := s.Conn.Read(b)
+		if s.ahead = b[:n]; n == 0 || err != nil {
+			return nil // who passes the rest on meets the same
+		}
+	}
+	if s.ahead[0] != recordHandshake {
+		return nil
+	}
+	err := f.checkHello(s, t)
+	if err != nil {
+		s.alert(alertUnrecognizedName)
+	}
+	return err
 }
 
 // openTLS serves the requests in a connection whose methods matter: in TLS, under a certificate of the run's own
@@ -172,7 +194,7 @@ func (f *Filter) local(s *stream, port uint16) {
 		up, err := systemDial(ctx, netip.AddrPortFrom(addr, port))
 		cancel()
 		if err == nil {
-			splice(s, up)
+			splice(s, up, nil)
 			return
 		}
 	}

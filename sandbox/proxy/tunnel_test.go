@@ -106,6 +106,49 @@ func tunnelWorld(t *testing.T, change ...func(*world, *Options)) *world {
 	return w
 }
 
+// TestServerNameOnOtherPorts: there anything passes, and whoever begins, but TLS for another server.
+func TestServerNameOnOtherPorts(t *testing.T) {
+	w := newWorld(t, mustAllow(t, "good.test:8443", "mail.test:25"), func(_ *world, o *Options) { o.Patience = 300 * time.Millisecond })
+	w.serveRaw("good.test", 8443, echo)
+	w.serveRaw("mail.test", 25, func(c net.Conn) { io.WriteString(c, "220 hello\r\n"); echo(c) })
+	alert, good, nameless := "\x15\x03\x03\x00\x02\x02\x70", string(helloFor(t, "good.test")), string(helloFor(t, ""))
+	for _, test := range []struct{ name, send, rest string }{
+		{"its name", good, good},
+		{"in many records", string(records([]byte(good), 7)), string(records([]byte(good), 7))},
+		{"no name", nameless, nameless},
+		{"another name", string(helloFor(t, "bad.test")), alert},
+		{"two names", string(handmade(extension("good.test", "bad.test"))), alert},
+		{"half a hello", good[:50], alert},
+		{"no TLS", "hello", "hello"},
+		{"no TLS that begins alike", "\x16\x01 and more", "\x16\x01 and more"},
+		{"nothing", "", ""},
+	} {
+		p := w.dial()
+		if status, body := p.connect("good.test:8443"); status != 200 {
+			t.Fatal(status, body)
+		}
+		if p.send(test.send); test.name != "half a hello" {
+			p.Conn.(*net.TCPConn).CloseWrite()
+		}
+		if got := p.rest(); got != test.rest {
+			t.Errorf("%s: %q, want %q", test.name, got, test.rest)
+		}
+	}
+	if diff := cmp.Diff([]string{"good.test:8443  the TLS handshake names another server, bad.test"}, w.why()); diff != "" {
+		t.Error(diff)
+	}
+	p := w.dial()
+	p.connect("mail.test:25")
+	if line, err := p.r.ReadString('\n'); line != "220 hello\r\n" {
+		t.Errorf("the server began: %q %v", line, err)
+	}
+	time.Sleep(400 * time.Millisecond) // no patience is lost while nobody speaks
+	p.send("QUIT\r\n")
+	if line, err := p.r.ReadString('\n'); line != "QUIT\r\n" {
+		t.Errorf("%q %v", line, err)
+	}
+}
+
 func TestServerName(t *testing.T) {
 	w := tunnelWorld(t, func(_ *world, o *Options) { o.Patience = 300 * time.Millisecond })
 	alert := "\x15\x03\x03\x00\x02\x02\x70"
