@@ -41,7 +41,7 @@ type Options struct {
 }
 
 // mostConnections at once; a program that holds more waits for none to be accepted. Each may take six descriptors.
-const mostConnections = 2048
+const mostConnections = 1024
 
 // connections is how many this process can spare to one run: it serves others as well.
 func connections() int {

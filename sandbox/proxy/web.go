@@ -18,10 +18,10 @@ type origin struct {
 
 type originKey struct{}
 
-// Limits of HTTP.
+// Limits of HTTP. Headers are held in the memory of this process, some two times over, for each of the connections at once.
 const (
-	mostHeader         = 128 << 10
-	mostResponseHeader = 1 << 20
+	mostHeader         = 96 << 10
+	mostResponseHeader = 128 << 10
 	idleTime           = 2 * time.Minute
 )
 
