@@ -75,10 +75,11 @@ func oddIndex(dir int, name string) (why, base string) {
 	}
 	f := os.NewFile(uintptr(fd), name)
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 		return "", ""
 	}
-	r := &indexReader{in: bufio.NewReaderSize(f, 1<<16), hash: hashLength(dir)}
+	r := &indexReader{in: bufio.NewReaderSize(f, 1<<16), hash: hashLength(dir), size: info.Size()}
 	err = r.read()
 	switch path := oddPath(""); {
 	case err == nil:
@@ -128,8 +129,10 @@ type indexReader struct {
 	in   *bufio.Reader
 	at   int64
 	hash int
-	// starts are where the entries begin; odd is the first path that is.
-	starts []int64
+	// size is the file's, about.
+	size int64
+	// starts are where the entries begin, none beyond mostIndex; odd is the first path that is.
+	starts []uint32
 	odd    error
 	// base is the shared index that it stands on.
 	base string
@@ -168,6 +171,7 @@ func (r *indexReader) read() error {
 	if version < 2 || version > 4 {
 		return errIndex
 	}
+	r.starts = make([]uint32, 0, min(int64(count), min(r.size, mostIndex)/shortestEntry))
 	var last []byte
 	for range count {
 		if last, err = r.entry(version, last); err != nil {
@@ -186,9 +190,12 @@ const longestPath = 64 << 10
 // mostIndex bounds an index with its names, in bytes: some million files have a tenth of it.
 const mostIndex = 1 << 30
 
+// shortestEntry of an index, in bytes.
+const shortestEntry = 62
+
 func (r *indexReader) entry(version uint32, last []byte) ([]byte, error) {
 	start := r.at
-	r.starts = append(r.starts, start)
+	r.starts = append(r.starts, uint32(start)) //nolint:gosec // no more than mostIndex
 	fixed, err := r.take(40 + r.hash + 2)
 	if err != nil {
 		return nil, err
@@ -330,7 +337,7 @@ func (r *indexReader) startsAt(body []byte) bool {
 	next := 0
 	for body = body[4:]; len(body) > 0; body = body[8:] {
 		at, n := binary.BigEndian.Uint32(body), int(binary.BigEndian.Uint32(body[4:]))
-		if n > 0 && (next >= len(r.starts) || r.starts[next] != int64(at)) {
+		if n > 0 && (next >= len(r.starts) || r.starts[next] != at) {
 			return false
 		}
 		next += n
