@@ -125,7 +125,7 @@ func FuzzConversation(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
 		o := &outside{t: t, names: map[netip.Addr]string{}}
-		filter, err := New(Options{Rules: rules, Resolve: o.resolve, Dial: o.dial, Own: func() []netip.Addr { return nil }, Patience: time.Minute})
+		filter, err := New(Options{Rules: rules, Resolve: o.resolve, Dial: o.dial, Own: func() []netip.Prefix { return nil }, Patience: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}

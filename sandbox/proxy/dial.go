@@ -142,14 +142,21 @@ func (f *Filter) resolve(ctx context.Context, t Target) ([]netip.Addr, error) {
 
 // settingFor returns what would let a name have its addresses.
 func (f *Filter) settingFor(t Target, found []netip.Addr) string {
-	switch reachOf(found[0]) {
-	case private:
+	switch r := reachOf(found[0]); {
+	case r == private, r == public && strings.HasSuffix(f.whyNotAddress(found[0].Unmap().WithZone(""), false), inNetwork):
 		return fmt.Sprintf("%s: {%s: %q}", settingHosts, t.Host.Name, found[0].Unmap().WithZone("").String())
-	case loopback:
+	case r == loopback:
 		return fmt.Sprintf("%s: [%d]", settingPorts, t.Port)
 	}
 	return ""
 }
+
+// inNetwork ends what stands against a public address of a network around this machine. One wider than widest, of a tunnel, is the
+// internet.
+const (
+	inNetwork = " is an address of a network that this machine is in"
+	widest    = 8
+)
 
 // whyNotAddress says what stands against an address; near is whether private ones are meant.
 func (f *Filter) whyNotAddress(addr netip.Addr, near bool) string {
@@ -158,10 +165,15 @@ func (f *Filter) whyNotAddress(addr netip.Addr, near bool) string {
 		return r.whyNot(addr)
 	}
 	inner, _ := embedded(addr)
+	around := false
 	for _, own := range f.opt.Own() {
-		if own = own.Unmap().WithZone(""); own == addr || own == inner {
+		if own.Addr() == addr || own.Addr() == inner {
 			return addr.String() + " is this machine's own address"
 		}
+		around = around || own.Bits() >= widest && (own.Contains(addr) || own.Contains(inner))
+	}
+	if around && !near {
+		return addr.String() + inNetwork
 	}
 	return ""
 }
@@ -223,16 +235,26 @@ func systemDial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp", to.String())
 }
 
-func systemAddresses() []netip.Addr {
+// systemAddresses are those of this machine, each with the network around it, which may well be of public addresses: with IPv6
+// it mostly is.
+func systemAddresses() []netip.Prefix {
 	nets, err := net.InterfaceAddrs()
 	if err != nil {
 		return nil
 	}
-	var out []netip.Addr
+	var out []netip.Prefix
 	for _, n := range nets {
 		if p, err := netip.ParsePrefix(n.String()); err == nil {
-			out = append(out, p.Addr())
+			out = append(out, unmapped(p))
 		}
 	}
 	return out
+}
+
+// unmapped is a network of IPv4 as such.
+func unmapped(p netip.Prefix) netip.Prefix {
+	if p.Addr().Is4In6() && p.Bits() >= 96 {
+		return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+	}
+	return p
 }

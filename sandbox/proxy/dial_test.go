@@ -37,13 +37,13 @@ func TestAddressesOfNames(t *testing.T) {
 		"a.test": "8.8.8.8", "lo.test": "127.0.0.1", "lo6.test": "::1", "mapped.test": "::ffff:127.0.0.1", "priv.test": "10.0.0.9", "near.test": "10.0.0.9",
 		"meta.test": "169.254.169.254", "meta.near.test": "169.254.169.254", "lo.near.test": "127.0.0.1", "zero.test": "0.0.0.0", "own.test": "9.9.9.9",
 		"own.near.test": "192.168.1.5", "nat.test": "64:ff9b::10.0.0.1", "ownnat.test": "64:ff9b::9.9.9.9", "both.test": "10.0.0.9", "both.test 2": "8.8.4.4",
-		"six.test": "2606:4700::1", "none.test 2": "",
+		"six.test": "2606:4700::1", "none.test 2": "", "beside.test": "2a00:1450::2", "beside4.test": "8.8.4.129", "beside.near.test": "8.8.4.129",
 	}}
 	var dialled []string
 	w := newWorld(t, Open(), func(w *world, o *Options) {
 		o.Resolve, o.AllowPrivate = z.resolve, []string{"near.test"}
-		o.Own = func() []netip.Addr {
-			return []netip.Addr{netip.MustParseAddr("9.9.9.9"), netip.MustParseAddr("192.168.1.5"), netip.MustParseAddr("127.0.0.1")}
+		o.Own = func() []netip.Prefix {
+			return prefixes("9.9.9.9/32", "192.168.1.5/24", "127.0.0.1/8", "2a00:1450::1/64", "8.8.4.200/25", "1.1.1.1/1")
 		}
 		o.Dial = func(_ context.Context, to netip.AddrPort) (net.Conn, error) {
 			dialled = append(dialled, to.String())
@@ -55,6 +55,8 @@ func TestAddressesOfNames(t *testing.T) {
 		"lo.test": "403 network.allowed_ports: [22]", "lo6.test": "403 network.allowed_ports: [22]", "mapped.test": "403 network.allowed_ports: [22]",
 		"priv.test": `403 network.hosts: {priv.test: "10.0.0.9"}`, "meta.test": "403 ", "meta.near.test": "403 ", "lo.near.test": "403 network.allowed_ports: [22]",
 		"zero.test": "403 ", "own.test": "403 ", "own.near.test": `403 network.hosts: {own.near.test: "192.168.1.5"}`, "nat.test": "403 ", "ownnat.test": "403 ", "none.test": "502 ",
+		"beside.test": `403 network.hosts: {beside.test: "2a00:1450::2"}`, "beside4.test": `403 network.hosts: {beside4.test: "8.8.4.129"}`,
+		"beside.near.test": "8.8.4.129:22", "8.8.4.129": "403 ", "8.8.4.1": "8.8.4.1:22",
 		"8.8.8.8": "8.8.8.8:22", "9.9.9.9": "403 ", "0x09.0x09.2313": "403 ",
 	} {
 		dialled, z.asked = nil, 0

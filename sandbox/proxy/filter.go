@@ -32,8 +32,9 @@ type Options struct {
 	Resolve func(ctx context.Context, name string) ([]netip.Addr, error)
 	// Dial connects to an address that was found good; nil is TCP.
 	Dial func(context.Context, netip.AddrPort) (net.Conn, error)
-	// Own are the host's own addresses, which are not reached under any name; nil asks the system each time.
-	Own func() []netip.Addr
+	// Own are the host's own addresses, which are not reached under any name, each with the network around it, which is taken for
+	// a private one; nil asks the system each time.
+	Own func() []netip.Prefix
 	// Roots are what servers are verified by where TLS is opened; nil is the system's.
 	Roots *x509.CertPool
 	// Patience is how long a client may take for a header, a handshake, a ClientHello; 0 is 15 seconds.
