@@ -78,10 +78,16 @@ var mainsOwn = []string{"HEAD", "index", "modules", "ORIG_HEAD", "MERGE_HEAD", "
 	"BISECT_LOG", "BISECT_START", "BISECT_NAMES", "BISECT_TERMS", "BISECT_EXPECTED_REV", "BISECT_ANCESTORS_OK", "BISECT_FIRST_PARENT", "BISECT_RUN"}
 
 // companions are files that other programs keep in a git directory, and obey.
-var companions = []struct{ name, reason string }{
-	{"lazygit.yml", whyLazygit},
-	{"glab-cli/config.yml", "glab executes aliases, an editor and a browser that it names"},
-	{"sl/config", "Sapling executes programs that its config names"},
+var companions = []struct {
+	name   string
+	folder bool
+	reason string
+}{
+	{"lazygit.yml", false, whyLazygit},
+	{"glab-cli/config.yml", false, "glab executes aliases, an editor and a browser that it names"},
+	{"sl/config", false, "Sapling executes programs that its config names"},
+	{"gitweb", true, "git instaweb executes servers and settings in it"},
+	{"pid", false, "git instaweb ends the processes that it names"},
 }
 
 func (p *protector) companions(r *Repository, k ranks) {
@@ -90,7 +96,7 @@ func (p *protector) companions(r *Repository, k ranks) {
 		absent = nothing
 	}
 	for _, c := range companions {
-		p.add(claim{path: filepath.Join(r.CommonDir, c.name), reason: c.reason, rank: k.pointer, absent: absent})
+		p.add(claim{path: filepath.Join(r.CommonDir, c.name), folder: c.folder, reason: c.reason, rank: k.pointer, absent: absent})
 	}
 }
 

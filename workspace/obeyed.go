@@ -186,6 +186,9 @@ var obeyed = []Entry{
 
 	// Hook managers.
 	{".husky", true, false, whyHook},
+	{".huskyrc", false, false, whyHook},
+	{".huskyrc.*", false, false, whyHook},
+	{"husky.config.js", false, false, whyHook},
 	{".pre-commit-config.yaml", false, true, whyHook},
 	{".pre-commit-config.yml", false, true, whyHook},
 	{"prek.toml", false, true, whyHook},
@@ -215,6 +218,7 @@ var obeyed = []Entry{
 	{".cargo", true, true, "cargo, which editors start, executes runners, wrappers and linkers that it names"},
 	{"rust-toolchain", false, true, "rustup executes the toolchain that it names"},
 	{"rust-toolchain.toml", false, true, "rustup executes the toolchain that it names"},
+	{"lean-toolchain", false, true, "elan fetches and executes the Lean that it names"},
 	{".npmrc", false, true, whyPackages},
 	{"nuget.config", false, true, whyPackages},
 	{"NuGet.config", false, true, whyPackages},
@@ -272,6 +276,7 @@ var obeyed = []Entry{
 	{".lsp/config.edn", false, true, whyLSP},
 	{"rust-analyzer.toml", false, true, whyLSP},
 	{"rust-project.json", false, true, whyLSP},
+	{"buildServer.json", false, true, "SourceKit's language server starts the build server that it names"},
 	{".rust-project.json", false, true, whyLSP},
 	{".sourcekit-lsp", true, true, whyLSP},
 	{".emmyrc.json", false, true, whyLSP},

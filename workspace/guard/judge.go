@@ -95,8 +95,17 @@ func (t *tree) judgeGitDir(path string, isAdmin, whole bool, spare func(path str
 			add(judgeOldRemotes(fd, name))
 		}
 	}
+	for _, c := range companions {
+		add(c.judge(fd))
+	}
+	asBefore := func(name string, st stamp) bool { return t.nobodyChanged(path, name, st) }
 	if whole && !spare(join(path, indexFile)) {
-		for _, c := range judgeIndexes(fd, t.sharedOf(path), func(name string, st stamp) bool { return t.nobodyChanged(path, name, st) }) {
+		for _, c := range judgeIndexes(fd, t.sharedOf(path), asBefore) {
+			add(c)
+		}
+	}
+	if whole && !isAdmin {
+		for _, c := range judgePackIndexes(fd, asBefore) {
 			add(c)
 		}
 	}
@@ -195,6 +204,30 @@ func judgeOldRemotes(fd int, name string) *charge {
 		return c
 	}
 	return nil
+}
+
+// companion is what another program keeps in a git directory, and obeys; git has none.
+type companion struct {
+	name   string
+	folder bool
+	reason string
+}
+
+// companions: workspace holds those of the repositories that are known when a run begins, and this is for those that it makes.
+var companions = []companion{
+	{"lazygit.yml", false, "lazygit executes commands that it names"},
+	{"glab-cli/config.yml", false, "glab executes aliases, an editor and a browser that it names"},
+	{"sl/config", false, "Sapling executes programs that its config names"},
+	{"gitweb", true, "git instaweb executes servers and settings in it"},
+	{"pid", false, "git instaweb ends the processes that it names"},
+}
+
+func (c companion) judge(fd int) *charge {
+	st := lookAt(fd, c.name)
+	if !st.exists || st.folder() != c.folder && !st.link() {
+		return nil
+	}
+	return &charge{name: c.name, st: st, reason: c.reason}
 }
 
 // judgeBackPointer judges the gitdir of a linked worktree's folder: "git worktree repair" writes to where it leads, and

@@ -3,6 +3,8 @@
 package guard
 
 import (
+	"golang.org/x/sys/unix"
+
 	"code.sidecar.dev/workspace/locked"
 )
 
@@ -108,9 +110,8 @@ func (t *tree) bornSince(path string) bool {
 
 // obeyedChanged handles a change inside an obeyed folder that no mount holds.
 func (t *tree) obeyedChanged(path string) {
-	_, name := split(path)
 	st := t.stampAt(path)
-	if isAside(name) || !st.exists || st.ino == t.own[path] || t.heldByAll(path) || t.inNewRepository(path) {
+	if !st.exists || st.ino == t.own[path] || t.heldByAll(path) || t.inNewRepository(path) {
 		return
 	}
 	for r := range t.runs {
@@ -151,7 +152,7 @@ func (t *tree) auditMaybe(r *runState, path string, it *item) {
 			r.noticed[path] = it
 		}
 	case st.folder() && (r.knew.had(it.known, st.ino) || !t.bornIn(path, r.since()) && !r.brought(path, t.oldestIn(path))):
-		t.auditEntries(r, path, it, mostDepth)
+		t.auditEntries(r, path, it, deepest)
 	case st.ctime >= r.since() || !r.knew.had(it.known, st.ino) && r.brought(path, st.ctime):
 		t.moveAside(r, path, it.reason)
 	}
@@ -185,8 +186,11 @@ func (t *tree) oldestIn(path string) int64 {
 	return oldest
 }
 
-// mostChanged bounds what is looked at of a folder that host programs obey.
-const mostChanged = 1000
+// mostChanged bounds what is looked at of a folder that host programs obey, and what is kept of it at once; deepest is how deep.
+const (
+	mostChanged = 1000
+	deepest     = 64
+)
 
 // auditEntries moves aside what was changed in a folder that was there before, or moved into it.
 func (t *tree) auditEntries(r *runState, path string, it *item, depth int) {
@@ -200,26 +204,38 @@ func (t *tree) auditEntries(r *runState, path string, it *item, depth int) {
 	}
 	defer locked.Close(fd)
 	above := timesAt(fd, ".")
-	var changed, folders []string
+	for more := true; more; {
+		changed, folders := t.changedIn(r, fd, path, above)
+		more = false
+		for _, name := range changed {
+			more = t.moveAside(r, join(path, name), it.reason) || more
+		}
+		if more = more && len(changed) >= mostChanged; more { // there may be others
+			_, _ = unix.Seek(fd, 0, unix.SEEK_SET)
+			continue
+		}
+		for _, name := range folders {
+			if depth > 0 {
+				t.auditEntries(r, join(path, name), it, depth-1)
+			}
+		}
+	}
+}
+
+// changedIn are the entries of a folder that were changed since the run began, and the folders among the others.
+func (t *tree) changedIn(r *runState, fd int, path string, above times) (changed, folders []string) {
 	_ = readFolder(fd, make([]byte, 8192), func(name []byte, _ uint8) bool {
 		n := string(name)
 		switch st := lookAt(fd, n); {
-		case isAside(n) || t.own[join(path, n)] == st.ino:
+		case t.own[join(path, n)] == st.ino:
 		case !st.folder() && st.ctime >= r.since(), st.folder() && (bornAt(fd, n) >= r.since() || r.wayOf(timesAt(fd, n), above) == moved):
 			changed = append(changed, n)
-		case st.folder():
+		case st.folder() && len(folders) < mostKept: // a run's own are changed
 			folders = append(folders, n)
 		}
-		return len(changed)+len(folders) < mostChanged
+		return len(changed) < mostChanged
 	})
-	for _, name := range changed {
-		t.moveAside(r, join(path, name), it.reason)
-	}
-	for _, name := range folders {
-		if depth > 0 {
-			t.auditEntries(r, join(path, name), it, depth-1)
-		}
-	}
+	return changed, folders
 }
 
 // reportTo adds a finding to one run.

@@ -20,7 +20,7 @@ var pseudoRefs = map[string]bool{"AUTO_MERGE": true, "BISECT_EXPECTED_REV": true
 
 // isRef says that a file in a folder of that kind is a reference. None begins with a dot (git-check-ref-format(1)).
 func isRef(k kind, name string) bool {
-	if name[0] == '.' || strings.HasSuffix(name, ".lock") || isAside(name) {
+	if name[0] == '.' || strings.HasSuffix(name, ".lock") {
 		return false
 	}
 	return k&refs != 0 || k&(gitDir|admin) != 0 && (strings.HasSuffix(name, "_HEAD") || pseudoRefs[name])

@@ -310,9 +310,15 @@ func (s *snapshot) size() (n int) {
 }
 
 // stampedOnly are entries of a git directory of which a change is to show, and whose content is not kept: folders of
-// leftovers and of remotes, and the index.
+// leftovers, of remotes, of packs and of other programs, and the index.
 var stampedOnly = func() []string {
-	names := append([]string{indexFile}, oldRemotes...)
+	names := append([]string{indexFile, "objects", packFolder, packLayers}, oldRemotes...)
+	for _, c := range companions {
+		if up, _, in := strings.Cut(c.name, "/"); in {
+			names = append(names, up)
+		}
+		names = append(names, c.name)
+	}
 	for _, l := range leftovers {
 		names = append(names, cmp.Or(l.folder, l.file))
 	}
@@ -332,7 +338,7 @@ func readSnapshot(b *base, rel string, open []string) *snapshot {
 	if !all { // it is never taken for unchanged
 		out.taken = 0
 	}
-	for _, name := range append(shared, stampedOnly...) {
+	for _, name := range slices.Concat(shared, packIndexes(fd), stampedOnly) {
 		if st := lookAt(fd, name); st.exists {
 			out.folders[name] = st
 		}

@@ -19,11 +19,11 @@ type watchedState struct {
 	at   stamp
 	link string
 	text []byte
-	// entries are a folder's own, to a bounded depth and number.
+	// entries are a folder's own, to a bounded depth and number: all of them, or nil.
 	entries map[string]*watchedState
 }
 
-// mostEntries bounds what is remembered of a watched folder, and depth how deep.
+// mostEntries bounds what is remembered of a watched folder, and mostDepth how deep. What is not remembered is judged by its times.
 const (
 	mostEntries = 500
 	mostDepth   = 3
@@ -56,9 +56,13 @@ func (ws *watchedState) read(dir int, name string, depth int, left *int) {
 }
 
 func (ws *watchedState) readEntries(dir int, name string, depth int, left *int) {
+	names := entriesOf(dir, name, *left+1)
+	if len(names) > *left {
+		return
+	}
+	*left -= len(names)
 	ws.entries = map[string]*watchedState{}
-	for _, n := range entriesOf(dir, name, *left) {
-		*left--
+	for _, n := range names {
 		sub := &watchedState{Watched: Watched{Path: join(ws.Path, n), Reason: ws.Reason}}
 		fd, err := folderIn(dir, name)
 		if err != nil {
@@ -240,22 +244,24 @@ func (t *tree) equal(ws *watchedState, st stamp) bool {
 }
 
 func (t *tree) checkEntries(r *runState, ws *watchedState) {
+	if ws.entries == nil {
+		t.auditEntries(r, ws.Path, &item{path: ws.Path, reason: ws.Reason, folder: true}, deepest)
+		return
+	}
 	dir, name, err := t.folderOf(ws.Path)
 	if err != nil {
 		return
 	}
 	defer locked.Close(dir)
-	for _, n := range entriesOf(dir, name, 2*mostEntries) {
-		if isAside(n) {
-			continue
-		}
+	for _, n := range entriesOf(dir, name, mostFolders) {
 		sub := ws.entries[n]
-		if sub == nil && len(ws.entries) < mostEntries && ws.entries != nil {
+		if sub == nil {
 			sub = &watchedState{Watched: Watched{Path: join(ws.Path, n), Reason: ws.Reason}}
+			if isAside(n) && t.own[sub.Path] == t.stampAt(sub.Path).ino { // anybody can give such a name
+				continue
+			}
 		}
-		if sub != nil {
-			t.checkState(r, sub)
-		}
+		t.checkState(r, sub)
 	}
 }
 
