@@ -3,6 +3,7 @@
 package guard
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -134,8 +135,14 @@ func (t *tree) rename(r *runState, path string) (string, error) {
 	up, _ := split(path)
 	move := func() error { return renameNoReplace(dir, name, to) }
 	err = locked.Change(dir, move)
-	for n := r.disarms; errors.Is(err, unix.EEXIST) && n < r.disarms+100; n++ {
-		to = fmt.Sprintf("%s%s%s-%d", clipName(name), asideMark, r.id, n+1)
+	for n := range asideTries { // a run knows its own id, from what was moved aside before
+		if !errors.Is(err, unix.EEXIST) {
+			break
+		}
+		to = fmt.Sprintf("%s%s%s-%d", clipName(name), asideMark, r.id, r.disarms+n+1)
+		if n > asideTries/2 {
+			to = fmt.Sprintf("%s%s%s-%s", clipName(name), asideMark, r.id, rand.Text())
+		}
 		err = locked.Change(dir, move)
 	}
 	if err == nil {
@@ -145,6 +152,9 @@ func (t *tree) rename(r *runState, path string) (string, error) {
 }
 
 const asideMark = ".disarmed-"
+
+// asideTries is how many names are tried, of which the last ones cannot be guessed.
+const asideTries = 20
 
 // isAside tells a name that something may have been given when it was moved aside: nothing comes behind the run's id. Host programs
 // that go by patterns look at how a name ends.
