@@ -231,7 +231,7 @@ var asked = map[string]string{
 	"attacks/new-vscode-link":               `make .vscode; +make x/tasks.json`,
 	"attacks/new-aside-name":                `make x.disarmed-1.code-workspace; make s/y.disarmed-.code-workspace; +make x.disarmed-1.txt`,
 	"attacks/new-aside-names-taken":         `make .mcp.json; make .envrc; make .vscode; write sub/.git/config; +make .mcp.json.disarmed-1`,
-	"attacks/new-build-servers":             `make buildServer.json; make sub/buildServer.json; make lean-toolchain; make sub/lean-toolchain; make .huskyrc; make .huskyrc.json; make husky.config.js; +make build.json`,
+	"attacks/new-build-servers":             `make buildServer.json; make sub/buildServer.json; make lean-toolchain; make sub/lean-toolchain; make .huskyrc; make .huskyrc.json; make husky.config.js; make .commitlintrc; make commitlint.config.mjs; +make build.json`,
 	"attacks/obeyed-by-rename":              `new a .envrc; link b .exrc; move c .mcp.json; move d .vscode; move .vscode d; +make d/tasks.json`,
 	"attacks/obeyed-beyond-mounts":          `write d100/.envrc; write d360/.envrc; +make d100/x`,
 	"attacks/obeyed-deep-beyond-mounts":     `write z/.claude/skills/a/b/c/SKILL.md; make z/.claude/skills/a/b/c/new; make z/.claude/skills/x.disarmed-1; +make z/x`,

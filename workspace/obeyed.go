@@ -213,6 +213,9 @@ var obeyed = []Entry{
 	{".lintstagedrc", false, true, whyHook},
 	{".lintstagedrc.*", false, true, whyHook},
 	{"lint-staged.config.*", false, true, whyHook},
+	{".commitlintrc", false, false, whyHook},
+	{".commitlintrc.*", false, false, whyHook},
+	{"commitlint.config.*", false, false, whyHook},
 
 	// Package managers and build tools: what only redirects them to other programs.
 	{".cargo", true, true, "cargo, which editors start, executes runners, wrappers and linkers that it names"},
