@@ -462,7 +462,7 @@ func TestCancelOfARunThatWasMadeAhead(t *testing.T) {
 
 func TestASignalToARunThatWasMadeAhead(t *testing.T) {
 	bothWays(t, func(t *testing.T, b *box, waits bool) {
-		a := b.stand(waits, "trap 'echo caught; exit 5' USR1; touch started; while :; do :; done")
+		a := b.stand(waits, "trap 'echo caught; exit 5' USR1; : >started; while :; do :; done")
 		go func() {
 			await(t, func() bool { return exists(filepath.Join(b.dir, "started")) })
 			b.control.Signal(int(syscall.SIGUSR1))

@@ -27,6 +27,7 @@ var leftovers = []leftover{
 	{"sequencer", "opts", "git executes the merge strategy that it names when the cherry-pick or revert is continued", isOddOption},
 	{"rebase-apply", "apply-opt", "git applies the patches that are left with these options when git am is continued", isOddApply},
 	{"", "MERGE_RR", "git commit writes what rr-cache holds over the files that it names, wherever they lie, or keeps their content there", isRecord},
+	{"reftable", "tables.list", "git reads the tables of references that it names, and removes them, wherever they lie", isPath},
 }
 
 var leftoverNames = func() (names []string) {
@@ -60,6 +61,9 @@ func (l leftover) judge(fd int) *charge {
 	}
 	return c
 }
+
+// isPath: the tables of references lie beside their list (git, Documentation/technical/reftable).
+func isPath(line string) bool { return strings.Contains(line, "/") }
 
 // linesOf are a text's lines, or records that a NUL byte ends, without what is blank.
 func linesOf(text string) (lines []string) {
