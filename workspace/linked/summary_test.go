@@ -62,7 +62,7 @@ func TestSummary(t *testing.T) {
 	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(Summary{}, "Tree", "Before", "After")); d != "" {
 		t.Errorf("-want +got:\n%s", d)
 	}
-	text := strings.NewReplacer(l.dir, "LAB", start[:12], "START", head[:10], "HEAD", start[:10], "START", filepath.Base(trees.Folder), "R").Replace(got.Text())
+	text := strings.NewReplacer(l.dir, "LAB", start, "START", head[:10], "HEAD", start[:10], "START", filepath.Base(trees.Folder), "R").Replace(got.Text())
 	diff(t, text, `worktree it's/topic (branch it's/topic): 1 new commit
   HEAD clear ?[2J
 3 files changed (1 added, 1 deleted), +2 -3 lines
@@ -71,9 +71,9 @@ func TestSummary(t *testing.T) {
   D gone  +0 -2
 in no commit: 1 file with changes, 1 untracked file or folder
 meanwhile: branch other was made, at START
-look:   git -C LAB/r diff START 'it'\''s/topic'
-take:   git -C LAB/r merge 'it'\''s/topic'
-or:     git -C LAB/r cherry-pick START..'it'\''s/topic'
+look:   git -C LAB/r diff START 'refs/heads/it'\''s/topic'
+take:   git -C LAB/r merge 'refs/heads/it'\''s/topic'
+or:     git -C LAB/r cherry-pick START..'refs/heads/it'\''s/topic'
 drop:   sidecar worktree drop -w LAB/r 'it'\''s/topic'
 `)
 	diff(t, l.files("r", ".git/refs", ".git/logs", ".git/objects", ".git/worktrees"), main)
@@ -283,12 +283,37 @@ func TestUntrackedAlone(t *testing.T) {
 	}
 }
 
-// A branch that git may take for another reference is told by its commit.
+// A branch is told in a way that git reads as nothing else, or by its commit, and so is where the worktree started.
 func TestAMisleadingBranch(t *testing.T) {
-	for branch, what := range map[string]string{"topic": "topic", "refs/heads/q": "1234", "heads/main": "1234"} {
-		m := Summary{Main: "/r", Before: &State{Commit: "abcd"}, After: &State{Branch: branch, Commit: "1234"}, Ahead: 1, Tree: &Tree{Path: "/t", Name: "x"}}
-		if c := m.Commands()[1]; c.Line != "git -C /r merge "+what {
-			t.Errorf("%s: %s", branch, c.Line)
+	start, end := strings.Repeat("ab", 20), strings.Repeat("12", 20)
+	for branch, what := range map[string]string{"topic": "refs/heads/topic", "refs/heads/q": "refs/heads/refs/heads/q", "heads/main": "refs/heads/heads/main",
+		"--output=/home/me/.bashrc": end, "HEAD": end, "a..b": end, "": end} {
+		m := Summary{Main: "/r", Before: &State{Commit: start}, After: &State{Branch: branch, Commit: end}, Ahead: 1, Tree: &Tree{Path: "/t", Name: "x", Start: start}}
+		want := []Command{{"look", "git -C /r diff " + start + " " + what}, {"take", "git -C /r merge " + what},
+			{"or", "git -C /r cherry-pick " + start + ".." + what}, {"drop", "sidecar worktree drop -w /r x"}}
+		if d := cmp.Diff(want, m.Commands()); d != "" {
+			t.Errorf("%q: -want +got:\n%s", branch, d)
+		}
+	}
+}
+
+// What a session called like its branch, or like the beginning of a hash, is not taken in its place.
+func TestNamesakesOfABranch(t *testing.T) {
+	l, trees, tree, before := session(t)
+	l.work(tree)
+	start := l.git("r", "rev-parse", "main")
+	l.git(tree.Path, "commit", "--allow-empty", "-qm", "unseen")
+	unseen := l.git(tree.Path, "rev-parse", "HEAD")
+	l.git(tree.Path, "reset", "-q", "--hard", "HEAD~")
+	l.git(tree.Path, "tag", tree.Name, unseen)
+	l.git(tree.Path, "tag", start[:12], unseen)
+	for _, c := range summary(t, trees, tree, before).Commands()[:2] {
+		words := strings.Fields(strings.ReplaceAll(strings.ReplaceAll(c.Line, `'\''`, "\x00"), "'", ""))
+		for _, word := range words[4:] {
+			word = strings.ReplaceAll(word, "\x00", "'")
+			if at := l.git("r", "rev-parse", "--verify", "--end-of-options", word); at == unseen {
+				t.Errorf("%s: %s is taken for what the session called so", c.Line, word)
+			}
 		}
 	}
 }

@@ -122,19 +122,21 @@ type Command struct {
 	Line string `json:"line"`
 }
 
-// Commands are what the person can do with a session's work.
+// Commands are what the person can do with a session's work. A run chooses how branches and tags are called, and can write
+// into the git dir: a name alone may be an option, or another reference that git takes first (a tag, a file beside HEAD), and
+// a hash that is cut short, too. So each is written in the one way that git reads as nothing else.
 func (m *Summary) Commands() []Command {
 	git := "git -C " + ShellQuote(m.Main) + " "
-	what := ShellQuote(orWord(m.After.Branch, m.After.Commit))
-	if otherwiseRead(m.After.Branch) != "" { // a run may have made it
-		what = m.After.Commit
+	what := m.After.Commit
+	if nameFault(m.After.Branch) == "" {
+		what = ShellQuote("refs/heads/" + m.After.Branch)
 	}
 	var out []Command
 	if m.Ahead > 0 || m.CommitCount > 0 {
 		start := orWord(m.Tree.Start, m.Before.Commit)
-		out = append(out, Command{"look", git + "diff " + start[:min(12, len(start))] + " " + what},
+		out = append(out, Command{"look", git + "diff " + start + " " + what},
 			Command{"take", git + "merge " + what},
-			Command{"or", git + "cherry-pick " + start[:min(12, len(start))] + ".." + what})
+			Command{"or", git + "cherry-pick " + start + ".." + what})
 	} else if m.Uncommitted > 0 {
 		out = append(out, Command{"look", "git -C " + ShellQuote(m.Tree.Path) + " diff HEAD"})
 	} else if m.Untracked > 0 { // of which diff says nothing
