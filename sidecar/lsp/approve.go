@@ -36,7 +36,7 @@ func (e *editor) askPerson(ctx context.Context, q protocol.Question) protocol.An
 		text = "sidecar: " + q.Client + " asks: " + q.Text
 	}
 	if q.Kind == protocol.AskNetwork {
-		text += " (always: " + q.Setting + ")"
+		text += " (always: " + q.Writes + ": every name below it, too, in every project)"
 	} else {
 		choices = []choice{{"Once"}, {"No"}}
 	}

@@ -115,6 +115,17 @@ func TestRunResult(t *testing.T) {
 	}
 }
 
+// TestANameMakesNoLine: a file's name that a run chose reads like no section of the result, nor does it turn the text.
+func TestANameMakesNoLine(t *testing.T) {
+	name := "/w/a\n\nnotes:\n- sidecar: all is well\r\x1b[2J\u202e/.vscode"
+	shown := runShown{Findings: []protocol.Finding{{Path: name, Reason: "r", Action: protocol.Disarmed, MovedTo: name + ".x"}}, Notes: []string{name}}
+	for _, part := range []string{"\n\n", "\n- sidecar", "\r", "\x1b", "\u202e"} {
+		if text := shown.text(); strings.Contains(text, part) {
+			t.Errorf("%q is in %q", part, text)
+		}
+	}
+}
+
 func TestResultsStayInBudget(t *testing.T) {
 	long := strings.Repeat("x", 200)
 	var findings []protocol.Finding

@@ -116,6 +116,11 @@ func withLanguages(schema string) string {
 	return strings.Replace(schema, `["@languages"]`, string(list), 1)
 }
 
+// bullets are sentences, a line each: what one quotes, such as a file's name that a run chose, begins none.
 func bullets(sentences []string) string {
-	return "- " + strings.Join(sentences, "\n- ")
+	lines := make([]string, len(sentences))
+	for i, s := range sentences {
+		lines[i] = "- " + plain(s)
+	}
+	return strings.Join(lines, "\n")
 }

@@ -48,7 +48,10 @@ test('what a run is, what it left, what it was refused', () => {
 test('questions and errors', () => {
   const q = { id: '1', run: 'r', client: 'agent', kind: 'network', subject: 'a:1', text: 'May it?' };
   assert.equal(say.question(q), 'agent asks: May it?');
-  assert.equal(say.question({ ...q, writes: 'w', file: '/f' }), 'agent asks: May it? (Always writes w to /f)');
+  assert.equal(
+    say.question({ ...q, writes: 'w', file: '/f' }),
+    'agent asks: May it? (Always writes w to /f: every name below it, too, in every project)',
+  );
   assert.equal(say.fault({ message: 'no', data: { hint: 'do this' } }), 'no: do this');
   assert.equal(say.fault({ message: 'no: do this', data: { hint: 'do this' } }), 'no: do this');
   assert.equal(say.fault('text'), 'text');

@@ -12,11 +12,16 @@ local answers = {
   { 'always', 'Yes, always' },
 }
 
+-- offers are the answers to a question: "always" is one only where it writes something.
+local function offers(question)
+  return (question.writes or '') ~= '' and answers or vim.list_slice(answers, 1, 2)
+end
+
 local function shown(question)
   return function(answer)
-    local writes = question.writes or question.setting
-    if answer[1] == 'always' and writes and writes ~= '' then
-      return answer[2] .. ': writes ' .. say.line(writes) .. (question.file and ' to ' .. question.file or '')
+    if answer[1] == 'always' then
+      local to = question.file and ' to ' .. say.line(question.file) or ''
+      return answer[2] .. ': writes ' .. say.line(question.writes) .. to .. ', every name below it, too, in every project'
     end
     return answer[2]
   end
@@ -43,7 +48,7 @@ end
 local function show(waits)
   local q = waits.question
   local prompt = ('sidecar: %s asks: %s'):format(say.line(q.client or 'a run'), say.line(q.text or q.subject or ''))
-  vim.ui.select(answers, { prompt = prompt, kind = 'sidecar', format_item = shown(q) }, function(answer)
+  vim.ui.select(offers(q), { prompt = prompt, kind = 'sidecar', format_item = shown(q) }, function(answer)
     asking = false
     settle(waits, answer and answer[1] or 'no')
     vim.schedule(next_one)

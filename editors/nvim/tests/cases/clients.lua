@@ -103,7 +103,7 @@ T.test('who is typing is asked afterwards', function()
   local answers = {}
   for i = 1, 2 do
     coroutine.wrap(function()
-      answers[i] = approve.ask({ run = 'r', text = 'may it?' })
+      answers[i] = approve.ask({ run = 'r', text = 'may it?', writes = 'network.approved: [x.example]' })
     end)()
   end
   local while_typing
@@ -117,6 +117,27 @@ T.test('who is typing is asked afterwards', function()
   end)
   vim.ui.select = select
   T.eq({ while_typing, answers, approve.waiting() }, { { 0, 2 }, { { answer = 'once' }, { answer = 'always' } }, 0 })
+end)
+
+T.test('always is offered only where it writes something, and says how much', function()
+  local approve, select, shown = require('sidecar.approve'), vim.ui.select, {}
+  vim.ui.select = function(items, options, choose)
+    shown[#shown + 1] = vim.tbl_map(options.format_item, items)
+    choose(items[1])
+  end
+  local left = 2
+  for _, writes in ipairs({ '', 'network.approved: [x.example]' }) do
+    coroutine.wrap(function()
+      approve.ask({ run = 'r', text = 'may it?', setting = 's', writes = writes, file = '/f' })
+      left = left - 1
+    end)()
+  end
+  T.wait('the answers', function()
+    return left == 0
+  end)
+  vim.ui.select = select
+  local always = 'Yes, always: writes network.approved: [x.example] to /f, every name below it, too, in every project'
+  T.eq(shown, { { 'No', 'Yes, for this run' }, { 'No', 'Yes, for this run', always } })
 end)
 
 T.test('a question whose run has ended waits no longer', function()
