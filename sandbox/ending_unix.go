@@ -55,7 +55,7 @@ func setupError(report string) error {
 	_, _ = fmt.Sscan(fields[2], &errno)
 	step := StepShim
 	switch fields[1] {
-	case StepPin, StepPick, StepBase, StepProgram, StepDir:
+	case StepPin, StepPick, StepBase, StepSame, StepProgram, StepDir:
 		step = fields[1]
 	}
 	return &StartError{Step: step, Path: fields[3], Text: fields[1], Err: syscall.Errno(errno)}

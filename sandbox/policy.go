@@ -43,6 +43,8 @@ type Mount struct {
 	Access         Access
 	// Optional says that a Source which does not exist is left out.
 	Optional bool
+	// Dev and Ino are what Source was when it was looked at (stat(2)), and has to be when the program starts; 0 is not known.
+	Dev, Ino uint64
 	// Late says that runs, or other programs, may change what is there: a sandbox that is made ahead of its run has it only
 	// from its hand-over on. So it is with the Late of files and links, which are the run's own.
 	Late bool

@@ -90,6 +90,8 @@ const (
 	StepPick = "pick"
 	// StepBase: a place in a folder that is shown beneath others cannot be used; Path is which.
 	StepBase = "base"
+	// StepSame: what is shown at Path is not what was to be shown there.
+	StepSame = "same"
 	// StepProgram: the program could not be executed.
 	StepProgram = "program"
 	// StepDir: the working folder could not be entered.
@@ -117,6 +119,8 @@ func (e *StartError) Error() string {
 		return fmt.Sprintf("holding %q in the sandbox: %v", e.Path, e.Err)
 	case StepBase:
 		return fmt.Sprintf("showing %q in the sandbox: %v", e.Path, e.Err)
+	case StepSame:
+		return fmt.Sprintf("showing %q in the sandbox: it was replaced", e.Path)
 	case StepStand:
 		return fmt.Sprintf("using a sandbox that was ready: %v: %s", e.Err, e.Text)
 	case StepPick:

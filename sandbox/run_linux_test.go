@@ -348,6 +348,9 @@ func TestWhyAProgramNeverStarted(t *testing.T) {
 			{"a mount that is not there", sandbox.StepBackend, func(p *sandbox.Policy, _ *sandbox.Host) {
 				p.Mounts = append(p.Mounts, sandbox.Mount{Source: "/nowhere", Target: "/nowhere"})
 			}},
+			{"a mount of what was replaced", sandbox.StepSame, func(p *sandbox.Policy, _ *sandbox.Host) {
+				p.Mounts = append(p.Mounts, sandbox.Mount{Source: "/etc", Target: "/replaced", Dev: 1, Ino: 1 << 60})
+			}},
 		} {
 			p, h := b.policy, b.host
 			p.Argv = []string{"/bin/true"}

@@ -162,6 +162,12 @@ func (e *Engine) approved(ctx context.Context, r Request, h declared.Host, p dec
 	}
 	if r.Approve != nil {
 		m, err := declared.Find(p, h)
+		if err == nil { // what the person is asked about, whatever is there when they answer
+			var all []declared.Mount
+			if all, err = declared.Held(m); err == nil {
+				m = all[0]
+			}
+		}
 		kind := "files"
 		if m.Folder {
 			kind = "dirs"

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"code.sidecar.dev/sidecar/declared"
@@ -142,5 +144,27 @@ func TestWorkingFolders(t *testing.T) {
 		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", cwd, err, want)
 		}
+	}
+}
+
+// What is shown is what the person was asked about: its identity is taken before, and what replaces it has another.
+func TestRequestedFilesAreThoseOfTheQuestion(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere nothing is mounted")
+	}
+	root, h, have := machine(t)
+	var was syscall.Stat_t
+	if err := syscall.Stat(root+"/file", &was); err != nil {
+		t.Fatal(err)
+	}
+	approve := func(context.Context, protocol.Question) protocol.Answer {
+		if err := errors.Join(os.Rename(root+"/file", root+"/aside"), os.Symlink("secret", root+"/file")); err != nil {
+			t.Error(err)
+		}
+		return protocol.Once
+	}
+	mounts, err := new(Engine).requested(t.Context(), Request{Params: protocol.RunParams{Files: []string{root + "/file"}}, Approve: approve}, h, have)
+	if err != nil || len(mounts) != 1 || mounts[0].Dev != uint64(was.Dev) || mounts[0].Ino != was.Ino {
+		t.Errorf("%+v (%v), want device %d, inode %d", mounts, err, was.Dev, was.Ino)
 	}
 }

@@ -180,6 +180,13 @@ func (e *Engine) declare(ctx context.Context, g *granted, r Request, a protocol.
 	if err != nil {
 		return err
 	}
+	// before a person is asked, which takes as long as it likes
+	if mounts, err = declared.Held(mounts...); err == nil {
+		listening, err = declared.Held(listening...)
+	}
+	if err != nil {
+		return replaced(err.Error(), err)
+	}
 	asked, err := e.requested(ctx, r, h, mounts)
 	if err != nil {
 		return err
@@ -188,6 +195,11 @@ func (e *Engine) declare(ctx context.Context, g *granted, r Request, a protocol.
 	g.mounts = append(slices.Clone(mounts), listening...)
 	g.env, err = declared.Environment(ctx, "profiles."+g.name+".env", g.profile.Env, h, mounts, declared.Exec(e.environ(root)))
 	return err
+}
+
+// replaced is the error of what somebody put something else in the place of, after it was looked at.
+func replaced(what string, err error) error {
+	return &protocol.Error{Kind: protocol.Denied, Message: what + "; nothing was run", Hint: "see what replaces it, such as a run in that folder, and ask again", Err: err}
 }
 
 // environ is the person's environment as programs that are asked for a value have it. They may look for others on PATH.
@@ -212,7 +224,7 @@ func (g granted) mountsInto(p *sandbox.Policy) {
 		if m.Write {
 			access = sandbox.ReadWrite
 		}
-		p.Mounts = append(p.Mounts, sandbox.Mount{Source: m.Source, Target: m.Target, Access: access, Late: true})
+		p.Mounts = append(p.Mounts, sandbox.Mount{Source: m.Source, Target: m.Target, Access: access, Late: true, Dev: m.Dev, Ino: m.Ino})
 	}
 	p.Pins = slices.Clip(p.Pins) // they may be those that all runs of the workspace share
 	for _, path := range declared.Pins(g.mounts) {

@@ -460,6 +460,8 @@ func (e *Engine) explain(err error, dir string) error {
 	case sandbox.StepBase:
 		return &protocol.Error{Kind: protocol.Denied, Message: fmt.Sprintf("%q cannot be shown in the kept home: %v; nothing was run", start.Path, start.Err),
 			Hint: "a session has just put something else in its place: end those that use this home, and ask again, which says what to remove", Err: err}
+	case sandbox.StepSame:
+		return replaced(fmt.Sprintf("%q was replaced after it was looked at", start.Path), err)
 	case sandbox.StepPin:
 		return &protocol.Error{Kind: protocol.Internal, Message: fmt.Sprintf("%q, which a run must not change, cannot be held: %v; nothing was run", start.Path, start.Err),
 			Hint: "if it was just changed, ask again; if it is unreadable, mend its permissions", Err: err}

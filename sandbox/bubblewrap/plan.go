@@ -287,6 +287,7 @@ func (b *builder) shimPlan(filter []byte) shim.Plan {
 	}
 	p.Sockets = b.sockets()
 	l := b.policy.Limits
+	p.Same = b.same()
 	add := func(resource int, value int64) {
 		if value > 0 {
 			p.Limits = append(p.Limits, shim.Limit{Resource: resource, Value: uint64(value)})
@@ -318,6 +319,20 @@ func (b *builder) shimPlan(filter []byte) shim.Plan {
 	}
 	b.processGap(p)
 	return p
+}
+
+// same is what has to be shown where. Where bubblewrap makes the pins they are there before the shim looks.
+func (b *builder) same() []shim.Same {
+	covered := func(path string) bool {
+		return slices.ContainsFunc(b.policy.Pins, func(p sandbox.Pin) bool { return p.Kind == sandbox.Covered && sandbox.Inside(path, p.Path) })
+	}
+	var all []shim.Same
+	for _, m := range b.policy.Mounts {
+		if m.Ino != 0 && !covered(m.Target) {
+			all = append(all, shim.Same{Path: m.Target, Dev: m.Dev, Ino: m.Ino})
+		}
+	}
+	return all
 }
 
 // sockets keep their indexes, also where some need a capability that this kernel grants to nobody inside: that they cannot

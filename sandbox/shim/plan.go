@@ -85,6 +85,12 @@ type Base struct {
 	Above    []string
 }
 
+// Same is a place, and what has to be shown there (stat(2)).
+type Same struct {
+	Path     string
+	Dev, Ino uint64
+}
+
 // Scratch is a file system in memory, and how many files it may hold.
 type Scratch struct {
 	Path   string
@@ -188,6 +194,9 @@ type Plan struct {
 	Stands bool
 	// Waits is a fifo, made by the shim, at which the program waits, started before the hand-over; "" has it started by that.
 	Waits string
+	// Same is looked at when everything that others change is there, ahead of the pins: bubblewrap mounts what it finds at a
+	// path, which somebody can have replaced, by a link that leads anywhere, since it was looked at outside.
+	Same []Same
 }
 
 // Encode is the plan as bytes.
@@ -233,6 +242,12 @@ func (p Plan) Encode() []byte {
 	e.texts(p.Late)
 	e.flag(p.Stands)
 	e.text(p.Waits)
+	e.number(len(p.Same))
+	for _, s := range p.Same {
+		e.text(s.Path)
+		e.number(int(s.Dev))
+		e.number(int(s.Ino))
+	}
 	return e.out
 }
 
@@ -290,6 +305,9 @@ func Decode(b []byte) (Plan, error) {
 	p.Dir = d.text()
 	p.Argv, p.Env = d.texts(), d.texts()
 	p.Late, p.Stands, p.Waits = d.texts(), d.flag(), d.text()
+	for n := d.number(); n > 0 && d.err == nil; n-- {
+		p.Same = append(p.Same, Same{d.text(), uint64(d.number()), uint64(d.number())})
+	}
 	return p, d.err
 }
 

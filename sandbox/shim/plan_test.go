@@ -18,6 +18,7 @@ func TestDecodeReadsWhatEncodeWrote(t *testing.T) {
 			Picks:   []Pick{{"/run/sidecar/pick0", "/nix/store", []string{"a", "b"}}}, Keep: true,
 			Terminal: true, Rows: 24, Columns: 80,
 			Dir: "/w", Argv: []string{"/bin/sh", "-c", "x"}, Env: []string{"A=", "B=1"},
+			Same: []Same{{"/home/me/file", 1<<63 + 5, 7}},
 		},
 	} {
 		got, err := Decode(want.Encode())

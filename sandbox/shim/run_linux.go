@@ -63,6 +63,9 @@ func run() int {
 			return fail("base", errno, path)
 		}
 	}
+	if path, errno := plan.replaced(); errno != 0 {
+		return fail("same", errno, path)
+	}
 	mounts, p, errno := makeAll(plan.Pins)
 	if errno != 0 {
 		return fail("pin", errno, p.Path)

@@ -73,6 +73,9 @@ func (p Plan) run(h Handover, pid, root int, late []int, at stamps) int {
 			return fail("late", errno, path)
 		}
 	}
+	if path, errno := p.replaced(); errno != 0 {
+		return fail("same", errno, path)
+	}
 	mounts, pin, errno := makeAll(h.Pins)
 	if errno != 0 {
 		return fail("pin", errno, pin.Path)

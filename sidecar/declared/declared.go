@@ -11,11 +11,10 @@
 // it leads to has to be declared by itself, with the same rights, or to be a read-only part of the system. Any other link
 // is the person's or the administrator's, and is followed: ~/.gitconfig may lead to ~/dotfiles/gitconfig.
 //
-// What this does not protect against: a folder where runs of another workspace write, and that the Host knows nothing of;
-// and a source that is replaced after it was looked at. Who could do that is a run, and only below a declared folder that
-// it may write: there a source of the same settings is a mount point for each run, which no run can rename or remove, if
-// the folders above it are pinned, too (Pins). What is left is a run with other settings at the same time; who mounts can
-// close that by opening the source without following links (RESOLVE_NO_SYMLINKS, openat2(2)) and mounting what was opened.
+// What this does not protect against: a folder where runs of another workspace write, and that the Host knows nothing of.
+// A source can be replaced after it was looked at, by a run of another workspace, or with other settings: so Held says what
+// it is, and who mounts it sees to it that it still is that. (Of one workspace's settings a source is a mount point for each
+// run, which none can rename or remove, if the folders above it are pinned, too: Pins.)
 package declared
 
 import (
@@ -39,6 +38,8 @@ type Path struct {
 type Mount struct {
 	Source, Target string
 	Write, Folder  bool
+	// Dev and Ino are what Source is (Held); 0 is not known.
+	Dev, Ino uint64
 }
 
 // Host is what paths are looked up in.

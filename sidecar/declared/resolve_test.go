@@ -287,7 +287,7 @@ func TestOfProfile(t *testing.T) {
 
 // TestArranged: what has another source than the folder around it says something new.
 func TestArranged(t *testing.T) {
-	a, other, same := Mount{"/disk/a", "/a", true, true}, Mount{"/else", "/a/b", true, true}, Mount{"/disk/a/c", "/a/c", true, true}
+	a, other, same := Mount{Source: "/disk/a", Target: "/a", Write: true, Folder: true}, Mount{Source: "/else", Target: "/a/b", Write: true, Folder: true}, Mount{Source: "/disk/a/c", Target: "/a/c", Write: true, Folder: true}
 	if diff := cmp.Diff([]Mount{a, other}, arranged([]Mount{same, other, a})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
