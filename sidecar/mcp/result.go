@@ -102,21 +102,22 @@ func shorter(sentences []string) []string {
 	return all
 }
 
-// text is the result for people and for models that get no structure.
+// text is the result for people and for models that get no structure. What the program printed comes last, since it may look like
+// anything: nothing behind its first line is ours.
 func (r runShown) text() string {
 	var b strings.Builder
 	b.WriteString(r.ending())
 	fmt.Fprintf(&b, " after %.2f s (run %s, environment %s%s%s, workspace %s from %s)\n",
 		r.Seconds, r.ID, r.Environment, suffix(" ", r.Interpreter), r.inSession(), r.Workspace, r.WorkspaceSource)
+	section(&b, "findings", r.findings())
+	section(&b, "denied", r.denied())
+	section(&b, "notes", r.Notes)
+	section(&b, "gaps in this machine's sandbox", r.Gaps)
 	block(&b, "stdout", r.Stdout)
 	block(&b, "stderr", r.Stderr)
 	if r.Stdout.Bytes+r.Stderr.Bytes == 0 {
 		b.WriteString("no output\n")
 	}
-	section(&b, "findings", r.findings())
-	section(&b, "denied", r.denied())
-	section(&b, "notes", r.Notes)
-	section(&b, "gaps in this machine's sandbox", r.Gaps)
 	return b.String()
 }
 
