@@ -150,7 +150,7 @@ func isPlainAbsence(p Protected) bool {
 	for _, name := range []string{"/.hg", "/.jj", "/.sl", "/.pijul", "/_darcs", "/.bzr", "/.config/mise", "/.config/mise.toml",
 		"/mise/config.toml", "/tools/bazel", "/.yarn/releases", "/.yarn/plugins", "/renv/activate.R", "/.github/hooks",
 		"/.github/agents", "/.repo/repo", "/.github/lsp.json", "/.github/copilot/settings.json", "/.github/copilot/settings.local.json", "/.config/hk.pkl", "/.lsp/config.edn", "/mise/tasks",
-		"/lazygit.yml", "/glab-cli/config.yml", "/sl/config", "/gitweb", "/pid"} {
+		"/lazygit.yml", "/glab-cli/config.yml", "/sl/config", "/gitweb", "/pid", "/safe"} {
 		if strings.HasSuffix(p.Path, name) {
 			return true
 		}

@@ -13,7 +13,7 @@ import (
 func TestObeyed(t *testing.T) {
 	for name, want := range map[string]bool{
 		".vscode": true, "my.code-workspace": true, ".claude": true, ".mcp.json": true, ".envrc": true, ".exrc": true, ".nvim.lua": true, "a/b/.envrc": true,
-		".sidecar.yaml": true, "lefthook.yml": true, ".github/hooks": true, "mise.local.toml": true,
+		".sidecar.yaml": true, "lefthook.yml": true, ".github/hooks": true, "mise.local.toml": true, ".terraform-version": true, "a/.ctags.d": true, "ci.bazelrc": true, ".gitignore.user": false,
 		".perldb": true, ".lsp/config.edn": true, ".lazygit.yml": true, "a/latexmkrc": true, ".pi": true, ".github/agents": true, "sub/.flake8": true, "irbrc": true,
 		".github/copilot/settings.json": true, ".shadowenv.d": true, ".prototools": true, ".buckconfig.d": true, "ansible.cfg": true, ".config/hk.pkl": true, ".lsp": false, ".nvmrc": false,
 		".kilo": true, "lsp.json": true, ".lintr": true, "sub/.rubocop.yml": true, ".repo/repo": true, ".repo": false, ".bundle": false, ".rspec": false,

@@ -220,6 +220,7 @@ var companions = []companion{
 	{"sl/config", false, "Sapling executes programs that its config names"},
 	{"gitweb", true, "git instaweb executes servers and settings in it"},
 	{"pid", false, "git instaweb ends the processes that it names"},
+	{"safe", true, "a PATH with .git/safe/../../bin in it, as of many dotfiles, has programs of the tree executed where it is there"},
 }
 
 func (c companion) judge(fd int) *charge {

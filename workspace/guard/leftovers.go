@@ -27,6 +27,7 @@ var leftovers = []leftover{
 	{"sequencer", "opts", "git executes the merge strategy that it names when the cherry-pick or revert is continued", isOddOption},
 	{"rebase-apply", "apply-opt", "git applies the patches that are left with these options when git am is continued", isOddApply},
 	{"", "MERGE_RR", "git commit writes what rr-cache holds over the files that it names, wherever they lie, or keeps their content there", isRecord},
+	{"", "MERGE_AUTOSTASH", "the next git commit puts the changes that it holds into the work tree; git stash apply does so with the commit that it names", isRecord},
 	{"reftable", "tables.list", "git reads the tables of references that it names, and removes them, wherever they lie", isPath},
 }
 

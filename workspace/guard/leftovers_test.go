@@ -43,7 +43,7 @@ func TestLeftoversExecute(t *testing.T) {
 		{"opts", "strategy=../evil", true}, {"opts", `edit = \`, true}, {"opts", "[options] strategy = ../evil", true}, {"opts", "record-origin = true", false},
 		{"update-refs", "refs/heads/main", false}, {"update-refs", "3b18e512dba79e4c8300dd08aeb37f8e728b8dad", false}, {"update-refs", "commondir", true},
 		{"tables.list", "0x000000000001-0x000000000002-a1b2c3.ref", false}, {"tables.list", "../../other/x.ref", true},
-		{"MERGE_RR", "a\tf", true}, {"apply-opt", "'-p1' '--whitespace=fix'", false}, {"apply-opt", "'--build-fake-ancestor=/x'", true}, {"apply-opt", "'--directory=x'", true},
+		{"MERGE_RR", "a\tf", true}, {"MERGE_AUTOSTASH", "3b18e512dba79e4c8300dd08aeb37f8e728b8dad", true}, {"apply-opt", "'-p1' '--whitespace=fix'", false}, {"apply-opt", "'--build-fake-ancestor=/x'", true}, {"apply-opt", "'--directory=x'", true},
 	} {
 		if got := byName[tt.file].executes(tt.line); got != tt.want {
 			t.Errorf("%s: %q: got %v, want %v", tt.file, tt.line, got, tt.want)
