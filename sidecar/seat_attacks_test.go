@@ -225,6 +225,7 @@ var asked = map[string]string{
 	"attacks/new-ctags-options":             `make .ctags.d; make .ctags.d/a.ctags; make .ctags; make sub/.gutctags; +make tags`,
 	"attacks/obeyed-version-files":          `write .terraform-version; make .java-version; +make terraform; +make .nvmrc`,
 	"attacks/git-autostash":                 byAudit + "the guard's look at what an unfinished merge has left",
+	"attacks/git-replace":                   byAudit + "references, which git itself writes; the guard's look at those that replace objects",
 	"attacks/git-safe-folder":               `make .git/safe; make .git/safe/x; +make bin/ls`,
 	"attacks/new-pre-commit":                `make .pre-commit-config.yaml; make lefthook.yml; make .lefthook.yml`,
 	"attacks/new-sidecar-settings":          `make .sidecar.yaml; make .sidecar; make .sidecar/config.yaml; read $HOST/secret.yaml`,

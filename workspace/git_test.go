@@ -150,7 +150,9 @@ func isPlainAbsence(p Protected) bool {
 	for _, name := range []string{"/.hg", "/.jj", "/.sl", "/.pijul", "/_darcs", "/.bzr", "/.config/mise", "/.config/mise.toml",
 		"/mise/config.toml", "/tools/bazel", "/.yarn/releases", "/.yarn/plugins", "/renv/activate.R", "/.github/hooks",
 		"/.github/agents", "/.repo/repo", "/.github/lsp.json", "/.github/copilot/settings.json", "/.github/copilot/settings.local.json", "/.config/hk.pkl", "/.lsp/config.edn", "/mise/tasks",
-		"/lazygit.yml", "/glab-cli/config.yml", "/sl/config", "/gitweb", "/pid", "/safe"} {
+		"/lazygit.yml", "/glab-cli/config.yml", "/sl/config", "/gitweb", "/pid", "/safe", "/refs/replace",
+		"/.ai/mcp", "/.beads/hooks", "/.calva/config.edn", "/.config/mill-jvm-opts", "/.config/mill-opts", "/.config/wt.toml", "/.flox/env", "/.github/extensions", "/.github/mcp.json",
+		"/.jedi/project.json", "/.serena/project.yml", "/.serena/project.local.yml", "/.swiftpm/configuration", "/_opam/.opam-switch/switch-config", "/gradle/wrapper", "/sorbet/config"} {
 		if strings.HasSuffix(p.Path, name) {
 			return true
 		}

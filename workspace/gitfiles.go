@@ -86,6 +86,7 @@ var companions = []struct {
 	{"lazygit.yml", false, whyLazygit},
 	{"glab-cli/config.yml", false, "glab executes aliases, an editor and a browser that it names"},
 	{"sl/config", false, "Sapling executes programs that its config names"},
+	{"refs/replace", true, "git checks out and shows what it names in the place of what was committed"},
 	{"gitweb", true, "git instaweb executes servers and settings in it"},
 	{"pid", false, "git instaweb ends the processes that it names"},
 	{"safe", true, "a PATH with .git/safe/../../bin in it, as of many dotfiles, has programs of the tree executed where it is there"},

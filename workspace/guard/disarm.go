@@ -36,6 +36,9 @@ func (t *tree) disarm(r *runState, c *charge) bool {
 
 // replacement is what a disarmed config's place takes.
 func (c *charge) replacement(r *runState) (text string, restore bool) {
+	if c.name == packedRefs {
+		return c.text, c.text != ""
+	}
 	if snap := r.snaps[c.site.path]; snap != nil && snap.items[c.key()].file() {
 		if c.text == "" {
 			return snap.texts[c.key()], true

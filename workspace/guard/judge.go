@@ -105,6 +105,7 @@ func (t *tree) judgeGitDir(path string, isAdmin, whole bool, spare func(path str
 		}
 	}
 	if whole && !isAdmin {
+		add(judgePackedRefs(fd, asBefore))
 		for _, c := range judgePackIndexes(fd, asBefore) {
 			add(c)
 		}
@@ -218,6 +219,7 @@ var companions = []companion{
 	{"lazygit.yml", false, "lazygit executes commands that it names"},
 	{"glab-cli/config.yml", false, "glab executes aliases, an editor and a browser that it names"},
 	{"sl/config", false, "Sapling executes programs that its config names"},
+	{"refs/replace", true, whyReplace},
 	{"gitweb", true, "git instaweb executes servers and settings in it"},
 	{"pid", false, "git instaweb ends the processes that it names"},
 	{"safe", true, "a PATH with .git/safe/../../bin in it, as of many dotfiles, has programs of the tree executed where it is there"},

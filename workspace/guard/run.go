@@ -312,7 +312,7 @@ func (s *snapshot) size() (n int) {
 // stampedOnly are entries of a git directory of which a change is to show, and whose content is not kept: folders of
 // leftovers, of remotes, of packs and of other programs, and the index.
 var stampedOnly = func() []string {
-	names := append([]string{indexFile, "objects", packFolder, packLayers}, oldRemotes...)
+	names := append([]string{indexFile, "objects", packFolder, packLayers, packedRefs}, oldRemotes...)
 	for _, c := range companions {
 		if up, _, in := strings.Cut(c.name, "/"); in {
 			names = append(names, up)
@@ -366,6 +366,9 @@ func (s *snapshot) differs(t *tree, c *charge) bool {
 	}
 	if old.same(c.st) {
 		return false
+	}
+	if c.name == packedRefs {
+		return true
 	}
 	if before, had := s.texts[c.key()]; had && c.site.form == vcsSite && c.st.nlink <= 1 {
 		text, ok := t.textOf(c.path())
