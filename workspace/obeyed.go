@@ -49,8 +49,9 @@ const (
 //     linters that are programs; Directory.Build.props, nx.json, deno.json, buf.yaml, pyproject.toml, setup.cfg, tox.ini,
 //     gradle.properties, CMakePresets.json, platformio.ini): writing them is the work, and the host executes them when a
 //     person builds, or an editor that the person has trust the project does.
-//   - style (.prettierrc, .stylelintrc, .eslintrc, cspell.json, biome.json): written every day, and where it may name
-//     plugins, package.json may, too.
+//   - style (.prettierrc, .stylelintrc, .eslintrc, cspell.json, biome.json, analysis_options.yaml, which "dart create" makes,
+//     .golangci.yml): written every day, and where it may name plugins, package.json, pubspec.yaml or a build of one's own has
+//     to, too.
 //   - workflows of CI services (.github/workflows, .gitlab-ci.yml): executed elsewhere, after a push.
 //   - what builds produce and hosts may execute (node_modules/.bin, .venv, target): runs must write it.
 //   - version files that choose among what is installed (.python-version, which "uv init" makes, .nvmrc, .node-version, .ruby-version,
@@ -381,7 +382,6 @@ var obeyed = []Entry{
 	{".checkov.yaml", false, true, whyLinter},
 	{".checkov.yml", false, true, whyLinter},
 	{".tflint.hcl", false, true, whyLinter},
-	{".golangci.*", false, true, whyLinter},
 	{".oxlintrc.json", false, true, whyLinter},
 	{".markdownlint-cli2.*", false, true, whyLinter},
 	{".standard.yml", false, true, whyLinter},
@@ -397,7 +397,6 @@ var obeyed = []Entry{
 	{"phpcs.xml.dist", false, true, whyLinter},
 	{".phpcs.xml", false, true, whyLinter},
 	{".phpcs.xml.dist", false, true, whyLinter},
-	{"analysis_options.yaml", false, true, "Dart's analysis server, which editors start, executes plugins that it names"},
 	{".scalafix.conf", false, true, "Scalafix, which Metals starts, compiles and executes rules that it names"},
 	{"treefmt.toml", false, true, whyProgram},
 	{".treefmt.toml", false, true, whyProgram},
