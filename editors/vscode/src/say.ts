@@ -91,7 +91,9 @@ export function building(b: Pick<Building, 'stage' | 'name' | 'done' | 'total'>)
 /** A question, in words; what "always" writes, if that is an answer, is a part of it. */
 export function question(q: Question): string {
   const asks = `${line(q.client ?? 'a run')} asks: ${line(q.text || q.subject)}`;
-  return q.writes ? `${asks} (Always writes ${line(q.writes)} to ${line(q.file ?? 'your settings')}: every name below it, too, in every project)` : asks;
+  return q.writes
+    ? `${asks} (Always writes ${line(q.writes)} to ${line(q.file ?? 'your settings')}: every name below it, too, in every project)`
+    : asks;
 }
 
 /** An error of the channel, with what to do. */

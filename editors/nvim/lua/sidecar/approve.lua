@@ -21,7 +21,11 @@ local function shown(question)
   return function(answer)
     if answer[1] == 'always' then
       local to = question.file and ' to ' .. say.line(question.file) or ''
-      return answer[2] .. ': writes ' .. say.line(question.writes) .. to .. ', every name below it, too, in every project'
+      return answer[2]
+        .. ': writes '
+        .. say.line(question.writes)
+        .. to
+        .. ', every name below it, too, in every project'
     end
     return answer[2]
   end
