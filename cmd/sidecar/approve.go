@@ -171,7 +171,7 @@ func (a *asker) ask(ctx context.Context, q protocol.Question) protocol.Answer {
 
 func choices(q protocol.Question) string {
 	if q.Kind == protocol.AskNetwork {
-		return "always writes " + oneLine(q.Writes) + ", for every project and every name below it\nsidecar: [y] once  [a] always  [n] no?"
+		return "always writes " + oneLine(q.Writes) + ", names below it too, in every project\nsidecar: [y] once  [a] always  [n] no?"
 	}
 	return "[y] yes  [n] no?"
 }

@@ -78,7 +78,7 @@ func TestQuestionIsOneLine(t *testing.T) {
 // TestAlwaysTellsWhatItAllows: it is more than the name that was asked for.
 func TestAlwaysTellsWhatItAllows(t *testing.T) {
 	text := choices(protocol.Question{Kind: protocol.AskNetwork, Writes: "network.approved: [co.uk]"})
-	for _, part := range []string{"network.approved: [co.uk]", "every name below it", "every project"} {
+	for _, part := range []string{"network.approved: [co.uk]", "names below it", "every project"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q lacks %q", text, part)
 		}
