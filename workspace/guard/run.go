@@ -35,6 +35,8 @@ type runState struct {
 	// maybe are obeyed things that a walk found; noticed are those in new repositories.
 	maybe, noticed map[string]*item
 	watched        map[string]*watchedState
+	// inOrder are the watched paths as they were given, those of one folder mostly together.
+	inOrder []string
 	// names counts the watched paths by base name.
 	names map[string]int
 	locks map[string]bool

@@ -131,6 +131,7 @@ func (g *Guard) begin(o BeginOptions) *Watch {
 		}
 		_, name := split(w.Path)
 		r.names[name]++
+		r.inOrder = append(r.inOrder, w.Path)
 	}
 	t.runs[r] = true
 	return &Watch{g: g, opts: o, run: r}

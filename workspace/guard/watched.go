@@ -111,8 +111,9 @@ func (t *tree) checkWatched(r *runState, path string) {
 func (t *tree) auditWatched(r *runState) {
 	near := t.openFolders()
 	defer near.close()
-	for _, ws := range r.watched {
-		if ws.at.exists || near.has(ws.Path) {
+	for _, path := range r.inOrder {
+		ws := r.watched[path]
+		if ws.at.exists || near.has(path) {
 			t.checkState(r, ws)
 			near.close() // it may have moved something
 		}
