@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"code.sidecar.dev/workspace/companions"
 	"code.sidecar.dev/workspace/gitconfig"
 )
 
@@ -77,28 +78,14 @@ var mainsOwn = []string{"HEAD", "index", "modules", "ORIG_HEAD", "MERGE_HEAD", "
 	"SQUASH_MSG", "COMMIT_EDITMSG", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "rebase-merge", "rebase-apply", "sequencer", "info/sparse-checkout",
 	"BISECT_LOG", "BISECT_START", "BISECT_NAMES", "BISECT_TERMS", "BISECT_EXPECTED_REV", "BISECT_ANCESTORS_OK", "BISECT_FIRST_PARENT", "BISECT_RUN"}
 
-// companions are files that other programs keep in a git directory, and obey.
-var companions = []struct {
-	name   string
-	folder bool
-	reason string
-}{
-	{"lazygit.yml", false, whyLazygit},
-	{"glab-cli/config.yml", false, "glab executes aliases, an editor and a browser that it names"},
-	{"sl/config", false, "Sapling executes programs that its config names"},
-	{"refs/replace", true, "git checks out and shows what it names in the place of what was committed"},
-	{"gitweb", true, "git instaweb executes servers and settings in it"},
-	{"pid", false, "git instaweb ends the processes that it names"},
-	{"safe", true, "a PATH with .git/safe/../../bin in it, as of many dotfiles, has programs of the tree executed where it is there"},
-}
-
+// companions protects what other programs keep in a git directory, and obey.
 func (p *protector) companions(r *Repository, k ranks) {
 	absent := Watch
 	if r != p.ws.Repo && p.many {
 		absent = nothing
 	}
-	for _, c := range companions {
-		p.add(claim{path: filepath.Join(r.CommonDir, c.name), folder: c.folder, reason: c.reason, rank: k.pointer, absent: absent})
+	for _, c := range companions.All {
+		p.add(claim{path: filepath.Join(r.CommonDir, c.Name), folder: c.Folder, reason: c.Reason, rank: k.pointer, absent: absent})
 	}
 }
 

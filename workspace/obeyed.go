@@ -4,6 +4,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"code.sidecar.dev/workspace/companions"
 )
 
 // Entry is a file or folder that programs on the host execute or obey because of its name and place.
@@ -36,7 +38,6 @@ const (
 	whyCtags    = "ctags, which editors start, takes its options from it, among them files that it writes"
 	whyLinter   = "the linter, which editors start, loads files of the tree that it names"
 	whyProgram  = "the formatter or linter, which editors start, executes programs that it names"
-	whyLazygit  = "lazygit executes commands that it names"
 	whySidecar  = "it is sidecar's own: a run must not change what the next one may do"
 )
 
@@ -445,7 +446,7 @@ var obeyed = []Entry{
 	{".tmuxp.yaml", false, false, "tmuxp executes it"},
 	{".tmuxp.yml", false, false, "tmuxp executes it"},
 	{".tmuxp.json", false, false, "tmuxp executes it"},
-	{".lazygit.yml", false, true, whyLazygit},
+	{".lazygit.yml", false, true, companions.Lazygit},
 
 	// Ours.
 	{".sidecar.yaml", false, true, whySidecar},

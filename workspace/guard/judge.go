@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"code.sidecar.dev/workspace/companions"
 	"code.sidecar.dev/workspace/locked"
 	"code.sidecar.dev/workspace/plainfile"
 )
@@ -95,8 +96,8 @@ func (t *tree) judgeGitDir(path string, isAdmin, whole bool, spare func(path str
 			add(judgeOldRemotes(fd, name))
 		}
 	}
-	for _, c := range companions {
-		add(c.judge(fd))
+	for _, c := range companions.All {
+		add(judgeCompanion(fd, c))
 	}
 	asBefore := func(name string, st stamp) bool { return t.nobodyChanged(path, name, st) }
 	if whole && !spare(join(path, indexFile)) {
@@ -207,30 +208,13 @@ func judgeOldRemotes(fd int, name string) *charge {
 	return nil
 }
 
-// companion is what another program keeps in a git directory, and obeys; git has none.
-type companion struct {
-	name   string
-	folder bool
-	reason string
-}
-
-// companions: workspace holds those of the repositories that are known when a run begins, and this is for those that it makes.
-var companions = []companion{
-	{"lazygit.yml", false, "lazygit executes commands that it names"},
-	{"glab-cli/config.yml", false, "glab executes aliases, an editor and a browser that it names"},
-	{"sl/config", false, "Sapling executes programs that its config names"},
-	{"refs/replace", true, whyReplace},
-	{"gitweb", true, "git instaweb executes servers and settings in it"},
-	{"pid", false, "git instaweb ends the processes that it names"},
-	{"safe", true, "a PATH with .git/safe/../../bin in it, as of many dotfiles, has programs of the tree executed where it is there"},
-}
-
-func (c companion) judge(fd int) *charge {
-	st := lookAt(fd, c.name)
-	if !st.exists || st.folder() != c.folder && !st.link() {
+// judgeCompanion judges what another program keeps in a git directory, and obeys: git makes none.
+func judgeCompanion(fd int, c companions.Companion) *charge {
+	st := lookAt(fd, c.Name)
+	if !st.exists || st.folder() != c.Folder && !st.link() {
 		return nil
 	}
-	return &charge{name: c.name, st: st, reason: c.reason}
+	return &charge{name: c.Name, st: st, reason: c.Reason}
 }
 
 // judgeBackPointer judges the gitdir of a linked worktree's folder: "git worktree repair" writes to where it leads, and

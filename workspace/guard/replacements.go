@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"code.sidecar.dev/workspace/companions"
 )
 
 // What refs/replace names in the place of an object is what git checks out and executes wherever the object is meant, a hook of a
@@ -15,7 +17,6 @@ import (
 // this is about those that are packed.
 const (
 	packedRefs = "packed-refs"
-	whyReplace = "git checks out and shows what it names in the place of what was committed"
 	// mostPacked is how much is read of packed-refs, in bytes. One that is longer is not put back.
 	mostPacked = 256 << 20
 )
@@ -26,7 +27,7 @@ func judgePackedRefs(fd int, spare func(name string, st stamp) bool) *charge {
 	if !st.exists || st.link() || spare(packedRefs, st) { // a link is a charge of its own
 		return nil
 	}
-	c := &charge{name: packedRefs, st: st, doubtful: true, reason: whyReplace}
+	c := &charge{name: packedRefs, st: st, doubtful: true, reason: companions.Replace}
 	file, err := unix.Openat(fd, packedRefs, fileFlags, 0)
 	if err != nil {
 		return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"code.sidecar.dev/workspace/companions"
 	"code.sidecar.dev/workspace/locked"
 )
 
@@ -315,11 +316,11 @@ func (s *snapshot) size() (n int) {
 // leftovers, of remotes, of packs and of other programs, and the index.
 var stampedOnly = func() []string {
 	names := append([]string{indexFile, "objects", packFolder, packLayers, packedRefs}, oldRemotes...)
-	for _, c := range companions {
-		if up, _, in := strings.Cut(c.name, "/"); in {
+	for _, c := range companions.All {
+		if up, _, in := strings.Cut(c.Name, "/"); in {
 			names = append(names, up)
 		}
-		names = append(names, c.name)
+		names = append(names, c.Name)
 	}
 	for _, l := range leftovers {
 		names = append(names, cmp.Or(l.folder, l.file))
