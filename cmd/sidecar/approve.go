@@ -145,7 +145,7 @@ func (a *asker) ask(ctx context.Context, q protocol.Question) protocol.Answer {
 	}
 	flushInput(a.t.in)
 	shown := time.Now()
-	say(a.t, oneLine(fmt.Sprintf("%s asks (run %s): %s", q.Client, q.Run, q.Text)))
+	say(a.t, protocol.OneLine(fmt.Sprintf("%s asks (run %s): %s", q.Client, q.Run, q.Text)))
 	for {
 		_, _ = io.WriteString(a.t.err, "sidecar: "+choices(q)+" ")
 		select {
@@ -171,7 +171,7 @@ func (a *asker) ask(ctx context.Context, q protocol.Question) protocol.Answer {
 
 func choices(q protocol.Question) string {
 	if q.Kind == protocol.AskNetwork {
-		return "always writes " + oneLine(q.Writes) + ", names below it too, in every project\nsidecar: [y] once  [a] always  [n] no?"
+		return "always writes " + protocol.OneLine(q.Writes) + ", names below it too, in every project\nsidecar: [y] once  [a] always  [n] no?"
 	}
 	return "[y] yes  [n] no?"
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"code.sidecar.dev/sidecar/config"
+	"code.sidecar.dev/sidecar/protocol"
 )
 
 func configCommand(f *flags, t terminal) *cobra.Command {
@@ -61,7 +62,7 @@ func chosen(all []config.Explained, keys []string) (list []config.Explained, err
 func settingsText(list []config.Explained) string {
 	var b strings.Builder
 	for _, e := range list {
-		b.WriteString(oneLine(e.String()) + "\n")
+		b.WriteString(protocol.OneLine(e.String()) + "\n")
 	}
 	return b.String()
 }

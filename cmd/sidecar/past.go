@@ -197,7 +197,7 @@ func recordText(r protocol.RunRecord) string {
 	var b strings.Builder
 	line := func(name, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "%-12s %s\n", name, oneLine(text))
+			fmt.Fprintf(&b, "%-12s %s\n", name, protocol.OneLine(text))
 		}
 	}
 	block := func(name, text string) {

@@ -34,16 +34,6 @@ func clean(text string) string {
 	}, text)
 }
 
-// oneLine has a text that quotes what a run or a client chose on one line, without characters that move others.
-func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '\uFFFD'
-		}
-		return r
-	}, text)
-}
-
 // turns tells whether a character turns the direction of what follows: the explicit formatting characters of Unicode's
 // bidirectional algorithm (UAX #9, 2). Names in scripts that are written from right to left need none.
 func turns(r rune) bool { return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 }
@@ -53,17 +43,17 @@ func report(t terminal, r protocol.RunResult) {
 	for _, f := range r.Findings {
 		switch {
 		case f.Action == protocol.Disarmed && f.MovedTo == "":
-			say(t, oneLine(fmt.Sprintf("finding: %s: %s; removed", f.Path, f.Reason)))
+			say(t, protocol.OneLine(fmt.Sprintf("finding: %s: %s; removed", f.Path, f.Reason)))
 		case f.Action == protocol.Disarmed:
-			say(t, oneLine(fmt.Sprintf("finding: %s: %s; moved aside to %s", f.Path, f.Reason, f.MovedTo)))
+			say(t, protocol.OneLine(fmt.Sprintf("finding: %s: %s; moved aside to %s", f.Path, f.Reason, f.MovedTo)))
 		case f.Action == protocol.Failed:
-			say(t, oneLine(fmt.Sprintf("finding: %s: %s; could not be moved aside: %s", f.Path, f.Reason, f.Error)))
+			say(t, protocol.OneLine(fmt.Sprintf("finding: %s: %s; could not be moved aside: %s", f.Path, f.Reason, f.Error)))
 		default:
-			say(t, oneLine(fmt.Sprintf("finding: %s: %s", f.Path, f.Reason)))
+			say(t, protocol.OneLine(fmt.Sprintf("finding: %s: %s", f.Path, f.Reason)))
 		}
 	}
 	for _, d := range r.Denied {
-		say(t, oneLine("denied: "+d.Text()))
+		say(t, protocol.OneLine("denied: "+d.Text()))
 	}
 	if r.Cancelled {
 		say(t, "cancelled")

@@ -32,8 +32,8 @@ func TestOneLine(t *testing.T) {
 		"a\tb\vc\u2028d\u0085": "a\uFFFDb\uFFFDc\uFFFDd\uFFFD",
 		"a\u200fb\x1b[1A":      "a\uFFFDb\uFFFD[1A",
 	} {
-		if got := oneLine(text); got != want {
-			t.Errorf("oneLine(%q) = %q, want %q", text, got, want)
+		if got := protocol.OneLine(text); got != want {
+			t.Errorf("protocol.OneLine(%q) = %q, want %q", text, got, want)
 		}
 	}
 	run := protocol.Run{ID: "1", Client: "evil\n2", Language: "x\n3", SessionName: "a\n4", Cwd: "x\n5"}

@@ -72,7 +72,7 @@ func (r *rerunFlags) rerun(ctx context.Context, id string, t terminal) error {
 	}
 	lacks = append(lacks, changed...)
 	for _, l := range lacks {
-		say(t, oneLine("not as before: "+l))
+		say(t, protocol.OneLine("not as before: "+l))
 	}
 	if r.exact && len(lacks) > 0 {
 		return &protocol.Error{Kind: protocol.Denied, Message: "nothing was run: it would not be the same (--exact)", Hint: "leave --exact out to run it as it can be now"}

@@ -208,7 +208,7 @@ func (r *runFlags) finish(result protocol.RunResult, t terminal) error {
 		report(t, result)
 	}
 	if r.verbose {
-		say(t, oneLine(done(result)))
+		say(t, protocol.OneLine(done(result)))
 	}
 	if err := showTrace(t, r.trace, result); err != nil {
 		return err

@@ -61,7 +61,7 @@ func runsText(runs []protocol.Run, projects bool, now time.Time) string {
 		if projects {
 			text = r.Workspace + "  " + text
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", r.ID, clock(r.Started.Local(), now), oneLine(text))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", r.ID, clock(r.Started.Local(), now), protocol.OneLine(text))
 	}
 	_ = w.Flush()
 	return b.String()
@@ -163,7 +163,7 @@ func (f *flags) completeRuns(live bool) cobra.CompletionFunc {
 		runs, _ := r.listed(c.Context(), nowhere)
 		var out []string
 		for _, run := range runs {
-			out = append(out, run.ID+"\t"+oneLine(title(run)))
+			out = append(out, run.ID+"\t"+protocol.OneLine(title(run)))
 		}
 		return out, cobra.ShellCompDirectiveNoFileComp
 	}

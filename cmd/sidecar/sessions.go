@@ -72,7 +72,7 @@ func sessionsText(all []protocol.NamedSession, now time.Time) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, s := range all {
-		_, _ = fmt.Fprintf(w, "%s\t%s\n", oneLine(s.Name), oneLine(sessionText(s, now)))
+		_, _ = fmt.Fprintf(w, "%s\t%s\n", protocol.OneLine(s.Name), protocol.OneLine(sessionText(s, now)))
 	}
 	_ = w.Flush()
 	return b.String()

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"code.sidecar.dev/sidecar/protocol"
 	"code.sidecar.dev/sidecar/setup"
 )
 
@@ -89,7 +90,7 @@ func listText(all []listed) string {
 	}
 	_ = w.Flush()
 	for _, p := range problems {
-		_, _ = fmt.Fprintln(&b, oneLine(p))
+		_, _ = fmt.Fprintln(&b, protocol.OneLine(p))
 	}
 	names := make([]string, 0, len(setup.Editors()))
 	for _, e := range setup.Editors() {

@@ -36,7 +36,7 @@ func (s *setupFlags) edit(c setup.Client, path, root string, command setup.Comma
 		return s.refused(c, f, command, err)
 	}
 	if !change.Changed {
-		_, err := fmt.Fprintln(t.out, oneLine(unchanged(change.State, s.remove, path)))
+		_, err := fmt.Fprintln(t.out, protocol.OneLine(unchanged(change.State, s.remove, path)))
 		return err
 	}
 	kept, err := keep(c, f)
@@ -122,7 +122,7 @@ func (s *setupFlags) told(c setup.Client, path, kept, program string, t terminal
 	if s.remove {
 		verb = "taken out of "
 	}
-	_, _ = fmt.Fprintln(t.out, oneLine(verb+path))
+	_, _ = fmt.Fprintln(t.out, protocol.OneLine(verb+path))
 	if kept != "" {
 		say(t, "what it was: "+kept)
 	}

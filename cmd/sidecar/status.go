@@ -158,22 +158,22 @@ func statusText(all []seen, now time.Time) string {
 	var b strings.Builder
 	for _, s := range all {
 		if s.Host != "" {
-			b.WriteString(oneLine(s.Host) + ": ")
+			b.WriteString(protocol.OneLine(s.Host) + ": ")
 		}
 		if s.StatusResult == nil {
-			b.WriteString("not reached: " + oneLine(s.Unreachable) + "\n")
+			b.WriteString("not reached: " + protocol.OneLine(s.Unreachable) + "\n")
 			continue
 		}
-		b.WriteString(oneLine(headline(*s.StatusResult)) + "\n")
+		b.WriteString(protocol.OneLine(headline(*s.StatusResult)) + "\n")
 		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		for _, c := range s.Clients {
-			_, _ = fmt.Fprintf(w, "  client\t%s\n", oneLine(clientText(c)))
+			_, _ = fmt.Fprintf(w, "  client\t%s\n", protocol.OneLine(clientText(c)))
 		}
 		for _, r := range s.Runs {
-			_, _ = fmt.Fprintf(w, "  %s\t%s\n", kind(r), oneLine(r.ID+"  "+runText(r, now)))
+			_, _ = fmt.Fprintf(w, "  %s\t%s\n", kind(r), protocol.OneLine(r.ID+"  "+runText(r, now)))
 		}
 		for _, k := range s.Sessions {
-			_, _ = fmt.Fprintf(w, "  kept\t%s\n", oneLine(k.Name+"  "+sessionText(k, now)))
+			_, _ = fmt.Fprintf(w, "  kept\t%s\n", protocol.OneLine(k.Name+"  "+sessionText(k, now)))
 		}
 		_ = w.Flush()
 	}

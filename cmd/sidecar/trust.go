@@ -13,6 +13,7 @@ import (
 	"code.sidecar.dev/sidecar"
 	"code.sidecar.dev/sidecar/config"
 	"code.sidecar.dev/sidecar/declared"
+	"code.sidecar.dev/sidecar/protocol"
 )
 
 func trustCommand(f *flags, t terminal) *cobra.Command {
@@ -33,7 +34,7 @@ func trustCommand(f *flags, t terminal) *cobra.Command {
 		trust, err := e.Trust(root, with...)
 		var b strings.Builder
 		for _, rel := range slices.Sorted(maps.Keys(trust.Files)) {
-			_, _ = fmt.Fprintf(&b, "%s  %s\n", trust.Files[rel][:12], oneLine(rel))
+			_, _ = fmt.Fprintf(&b, "%s  %s\n", trust.Files[rel][:12], protocol.OneLine(rel))
 		}
 		return trust, b.String() + "trusted as it is now; a change has to be trusted anew. `sidecar run --environment project` uses it\n", err
 	})
@@ -96,25 +97,25 @@ func domainTexts(d *config.Domains) (out []string) {
 func (a trusted) text() string {
 	var b strings.Builder
 	for _, p := range a.Projects {
-		_, _ = fmt.Fprintf(&b, "project  %s  (%s, on %s)\n", oneLine(p.Root), counted(len(p.Files), "file"), p.At.Format(time.DateOnly))
+		_, _ = fmt.Fprintf(&b, "project  %s  (%s, on %s)\n", protocol.OneLine(p.Root), counted(len(p.Files), "file"), p.At.Format(time.DateOnly))
 	}
 	for _, d := range a.Domains {
-		_, _ = fmt.Fprintf(&b, "domain   %s\n", oneLine(d))
+		_, _ = fmt.Fprintf(&b, "domain   %s\n", protocol.OneLine(d))
 	}
 	for _, d := range a.Approved {
-		_, _ = fmt.Fprintf(&b, "domain   %s, when a run asked\n", oneLine(d))
+		_, _ = fmt.Fprintf(&b, "domain   %s, when a run asked\n", protocol.OneLine(d))
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Hosts)) {
-		_, _ = fmt.Fprintf(&b, "host     %s at %s\n", oneLine(name), oneLine(a.Hosts[name]))
+		_, _ = fmt.Fprintf(&b, "host     %s at %s\n", protocol.OneLine(name), protocol.OneLine(a.Hosts[name]))
 	}
 	if a.Ports != "" {
 		_, _ = fmt.Fprintf(&b, "ports    %s\n", a.Ports)
 	}
 	for _, s := range a.Sockets {
-		_, _ = fmt.Fprintf(&b, "socket   %s\n", oneLine(s))
+		_, _ = fmt.Fprintf(&b, "socket   %s\n", protocol.OneLine(s))
 	}
 	for _, file := range a.Files {
-		_, _ = fmt.Fprintf(&b, "files    %s\n", oneLine(file))
+		_, _ = fmt.Fprintf(&b, "files    %s\n", protocol.OneLine(file))
 	}
 	if a.Nix {
 		_, _ = fmt.Fprintln(&b, "nix      works in runs (nix.allow_nix)")

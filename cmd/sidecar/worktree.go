@@ -39,7 +39,7 @@ func worktreeListCommand(f *flags, t terminal) *cobra.Command {
 		for _, tree := range trees.List() {
 			runs := f.runsIn(ctx, tree.Path, t)
 			all = append(all, shownTree{tree, runs})
-			_, _ = fmt.Fprintf(&b, "%s  on %s  %s%s\n", oneLine(tree.Name), oneLine(tree.Branch), oneLine(tree.Path), oneLine(treeState(tree, runs)))
+			_, _ = fmt.Fprintf(&b, "%s  on %s  %s%s\n", protocol.OneLine(tree.Name), protocol.OneLine(tree.Branch), protocol.OneLine(tree.Path), protocol.OneLine(treeState(tree, runs)))
 		}
 		if len(all) == 0 {
 			b.WriteString("no worktrees of sessions; sidecar exec --worktree NAME makes one\n")
@@ -83,12 +83,12 @@ func worktreeDropCommand(f *flags, t terminal) *cobra.Command {
 			if err != nil {
 				return sidecar.WorktreeError(err)
 			}
-			say(t, "dropped "+oneLine(dropped.Tree.Path))
+			say(t, "dropped "+protocol.OneLine(dropped.Tree.Path))
 			if dropped.Branch != "" {
-				say(t, fmt.Sprintf("deleted the branch %s, which was at %s", oneLine(dropped.Branch), dropped.Commit))
+				say(t, fmt.Sprintf("deleted the branch %s, which was at %s", protocol.OneLine(dropped.Branch), dropped.Commit))
 			}
 			for _, lost := range dropped.Lost {
-				say(t, "lost: "+oneLine(lost))
+				say(t, "lost: "+protocol.OneLine(lost))
 			}
 			return nil
 		},
@@ -189,7 +189,7 @@ func (f *flags) begin(ctx context.Context, root, name, base string, t terminal) 
 	if w.tree.Reopened {
 		verb = "reopened"
 	}
-	say(t, fmt.Sprintf("%s the worktree %s on the branch %s", verb, oneLine(w.tree.Path), oneLine(w.tree.Branch)))
+	say(t, fmt.Sprintf("%s the worktree %s on the branch %s", verb, protocol.OneLine(w.tree.Path), protocol.OneLine(w.tree.Branch)))
 	for _, note := range w.tree.Notes {
 		say(t, clean(note))
 	}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-	"unicode"
 
 	lsp "go.lsp.dev/protocol"
 
@@ -67,22 +66,12 @@ func summary(r *ownRun, frames []traces.Frame) (text string, kind int) {
 	}
 	text += fmt.Sprintf(" (%v)", time.Duration(r.result.Duration).Round(time.Millisecond))
 	for _, f := range r.result.Findings {
-		text, kind = text+"\n"+oneLine(fmt.Sprintf("%s %s: %s", f.Action, f.Path, f.Reason)), isWarning
+		text, kind = text+"\n"+protocol.OneLine(fmt.Sprintf("%s %s: %s", f.Action, f.Path, f.Reason)), isWarning
 	}
 	for _, d := range r.result.Denied {
 		text, kind = text+"\ndenied: "+d.Text(), isWarning
 	}
 	return text, kind
-}
-
-// oneLine is a text that quotes what a run chose, such as a file's name, on one line, and in the order in which it stands.
-func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, text)
 }
 
 // ending is how a run ended that did not end well.

@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
-	"unicode"
 
 	"code.sidecar.dev/sidecar/protocol"
 	"github.com/mark3labs/mcp-go/mcp"
@@ -88,16 +86,16 @@ func form(q protocol.Question, about string, titled bool) mcp.ElicitationParams 
 // wording says what is asked, by which run, and what "always" writes. What the run had a hand in is on lines of its own
 // and cannot break out of them.
 func wording(q protocol.Question, about string) string {
-	text := plain(q.Text)
+	text := protocol.OneLine(q.Text)
 	if q.Kind == protocol.AskNetwork {
 		text += " No setting allows it."
 	}
 	text += "\n" + about
 	if q.Run != "" {
-		text += "\nRun: " + plain(q.Run)
+		text += "\nRun: " + protocol.OneLine(q.Run)
 	}
 	if q.File != "" {
-		text += fmt.Sprintf("\n\"Always\" writes %s into %s: it holds for every project, with names below it.", plain(q.Writes), plain(q.File))
+		text += fmt.Sprintf("\n\"Always\" writes %s into %s: it holds for every project, with names below it.", protocol.OneLine(q.Writes), protocol.OneLine(q.File))
 	}
 	return text
 }
@@ -107,17 +105,7 @@ const aboutCode = 160
 
 // about names a run to the person. Its code is the model's, and is quoted.
 func about(where choice, p protocol.RunParams) string {
-	return fmt.Sprintf("Project: %s\nCode (%s): %q", plain(where.root), plain(p.Language), cutText(p.Code, aboutCode, " […] "))
-}
-
-// plain has nothing in it that moves a cursor, ends a line or turns the direction of writing.
-func plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, text)
+	return fmt.Sprintf("Project: %s\nCode (%s): %q", protocol.OneLine(where.root), protocol.OneLine(p.Language), cutText(p.Code, aboutCode, " […] "))
 }
 
 // readAnswer reads what the client answered to a question's form. A person who dismissed it has not answered; all else that

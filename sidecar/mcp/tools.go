@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"code.sidecar.dev/sidecar/env"
+	"code.sidecar.dev/sidecar/protocol"
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 )
@@ -120,7 +121,7 @@ func withLanguages(schema string) string {
 func bullets(sentences []string) string {
 	lines := make([]string, len(sentences))
 	for i, s := range sentences {
-		lines[i] = "- " + plain(s)
+		lines[i] = "- " + protocol.OneLine(s)
 	}
 	return strings.Join(lines, "\n")
 }

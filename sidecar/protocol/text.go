@@ -4,11 +4,23 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 )
 
 // Text is output as text: what is no UTF-8 becomes U+FFFD.
 func Text(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
+
+// OneLine is a text that quotes what a run or a client chose, such as a file's name, with nothing in it that moves a cursor, ends a
+// line or turns the direction of writing.
+func OneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
+}
 
 // Head is the beginning of a text that is longer than most bytes, without a part of a character at its end.
 func Head(text string, most int) string {
